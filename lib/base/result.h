@@ -1,0 +1,96 @@
+// Errors are values. A function that can fail returns Result<T>: the value, or an Error that says what went wrong.
+// Nothing in the library throws for a bad input, a full disk or a wrong checkpoint.
+//
+//   WD_ASSIGN(const Trailer trailer, ReadTrailer(file));   // the value, or return its error from here
+//   WD_TRY(file.Sync());                                   // go on, or return its error from here
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace wdelta {
+
+// What kind of failure it is: what a caller may want to do about it. The program turns each into an exit code.
+enum class ErrorKind {
+  kUsage,        // the request makes no sense; nothing was touched
+  kNotFound,     // a file, a tensor, a link of a chain is not there
+  kIntegrity,    // content is malformed, oversized, or fails its digest
+  kConflict,     // wrong base, or the source changed while it was read
+  kBusy,         // somebody else holds the lock
+  kTransient,    // the same call may work later
+  kDenied,       // authentication or permission
+  kLocalIo,      // no space, read-only, a failing disk
+  kRefused,      // policy: hostile path, unknown format version
+  kInterrupted,  // RequestStop() was called
+};
+
+// What failed and why, lower case, without a full stop. The other fields are filled where they are known.
+struct Error {
+  ErrorKind kind = ErrorKind::kLocalIo;
+  std::string message{};
+  std::string hint{};      // the next thing to try, in its own sentence
+  std::string path{};      // the file at fault
+  std::string tensor{};    // the tensor at fault
+  std::string expected{};  // what should have been there
+  std::string found{};     // what was there
+};
+
+// Either a T or an Error. The error lives on the heap, so that a Result of a small value stays small.
+template <class T = void>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : value_(std::move(value)) {}                               // NOLINT(google-explicit-constructor)
+  Result(Error error) : error_(std::make_unique<Error>(std::move(error))) {}  // NOLINT(google-explicit-constructor)
+  Result(std::unique_ptr<Error> error) : error_(std::move(error)) {}          // NOLINT(google-explicit-constructor)
+
+  bool ok() const { return !error_; }
+  const Error& error() const { return *error_; }
+  std::unique_ptr<Error> TakeError() { return std::move(error_); }
+
+  T& operator*() { return *value_; }
+  const T& operator*() const { return *value_; }
+  T* operator->() { return &*value_; }
+  const T* operator->() const { return &*value_; }
+
+ private:
+  std::optional<T> value_;
+  std::unique_ptr<Error> error_;
+};
+
+template <>
+class [[nodiscard]] Result<void> {
+ public:
+  Result() = default;
+  Result(Error error) : error_(std::make_unique<Error>(std::move(error))) {}  // NOLINT(google-explicit-constructor)
+  Result(std::unique_ptr<Error> error) : error_(std::move(error)) {}          // NOLINT(google-explicit-constructor)
+
+  bool ok() const { return !error_; }
+  const Error& error() const { return *error_; }
+  std::unique_ptr<Error> TakeError() { return std::move(error_); }
+
+ private:
+  std::unique_ptr<Error> error_;
+};
+
+}  // namespace wdelta
+
+// Each use has a variable of its own, so that one may stand inside another.
+#define WD_CONCAT_(a, b) a##b
+#define WD_CONCAT(a, b) WD_CONCAT_(a, b)
+
+#define WD_TRY_(temporary, expression)                    \
+  do {                                                    \
+    if (auto temporary = (expression); !temporary.ok()) { \
+      return temporary.TakeError();                       \
+    }                                                     \
+  } while (false)
+#define WD_TRY(expression) WD_TRY_(WD_CONCAT(wd_result_, __COUNTER__), expression)
+
+#define WD_ASSIGN_(temporary, declaration, expression) \
+  auto temporary = (expression);                       \
+  if (!temporary.ok()) return temporary.TakeError();   \
+  declaration = std::move(*temporary)
+#define WD_ASSIGN(declaration, expression) WD_ASSIGN_(WD_CONCAT(wd_result_, __COUNTER__), declaration, expression)
