@@ -1,0 +1,233 @@
+#include "checkpoint/folder.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "base/file.h"
+#include "base/glob.h"
+#include "base/json.h"
+#include "checkpoint/layout.h"
+
+namespace wdelta {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr uint64_t kMaxCompanionBytes = 64 << 20;
+constexpr uint64_t kMaxIndexBytes = 100'000'000;
+constexpr size_t kMaxFolderEntries = 200'000;
+constexpr std::string_view kIndexEnding = ".safetensors.index.json";
+constexpr std::string_view kCompanionPatterns[] = {"*.json",     "*.jinja", "*.txt", "*.model",
+                                                   "*.tiktoken", "*.py",    "*.md"};
+constexpr std::string_view kOptimizerPatterns[] = {"optimizer*", "optim_*", "*_optim.*", "rng_state*", "scheduler*"};
+
+bool AnyMatch(const auto& patterns, std::string_view text) {
+  return std::any_of(std::begin(patterns), std::end(patterns), [&](const auto& p) { return GlobMatch(p, text); });
+}
+
+struct Candidate {
+  std::string path;  // relative to the folder
+  uint64_t bytes = 0;
+  bool outside = false;  // a link that leads out of the folder
+};
+
+// A link may lead elsewhere inside the folder, or, in a Hugging Face cache, from snapshots/<commit>/ to blobs/.
+bool LeadsOutside(const fs::path& file, const fs::path& real_folder) {
+  std::error_code failed;
+  const fs::path target = fs::canonical(file, failed);
+  if (failed) return true;
+  const auto within = [&](const fs::path& folder) {
+    const auto [rest, ignored] = std::mismatch(folder.begin(), folder.end(), target.begin(), target.end());
+    return rest == folder.end();
+  };
+  if (within(real_folder)) return false;
+  const fs::path snapshots = real_folder.parent_path();
+  return !(snapshots.filename() == "snapshots" && within(snapshots.parent_path() / "blobs"));
+}
+
+// All files that are not hidden, by path; folders that are links are not entered.
+Result<std::vector<Candidate>> ListFiles(const std::string& folder) {
+  std::error_code failed;
+  const fs::path real_folder = fs::canonical(folder, failed);
+  if (failed) return SystemError("open", folder, failed.value());
+  std::vector<Candidate> files;
+  fs::recursive_directory_iterator at(real_folder, failed), end;
+  for (size_t seen = 0; !failed && at != end; at.increment(failed)) {
+    if (++seen > kMaxFolderEntries) {
+      return Error{ErrorKind::kRefused, "'" + folder + "' holds more than " + std::to_string(kMaxFolderEntries) +
+                                            " files, this is no checkpoint"};
+    }
+    const bool hidden = at->path().filename().native().starts_with('.');
+    if (at->is_directory(failed) && !at->is_symlink(failed)) {
+      if (hidden) at.disable_recursion_pending();
+      continue;
+    }
+    if (hidden || !at->is_regular_file(failed)) {  // follows links; a dangling one is no file
+      failed.clear();
+      if (hidden || !at->is_symlink(failed)) continue;
+    }
+    Candidate file{at->path().lexically_relative(real_folder).native(), 0, false};
+    file.outside = at->is_symlink(failed) && LeadsOutside(at->path(), real_folder);
+    if (!file.outside) file.bytes = at->file_size(failed);
+    failed.clear();
+    files.push_back(std::move(file));
+  }
+  if (failed) return SystemError("read", folder, failed.value());
+  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
+  return files;
+}
+
+bool IsTopLevel(std::string_view path) {
+  return path.find('/') == std::string_view::npos;
+}
+
+// The one index of the folder: model.safetensors.index.json, or the only other one.
+Result<std::string> ChooseIndex(const std::vector<Candidate>& files, const std::string& folder) {
+  std::vector<std::string> found;
+  for (const Candidate& file : files) {
+    if (!IsTopLevel(file.path) || !file.path.ends_with(kIndexEnding)) continue;
+    if (file.path == "model.safetensors.index.json") return file.path;
+    found.push_back(file.path);
+  }
+  if (found.size() > 1) {
+    return Error{ErrorKind::kRefused, "'" + folder + "' holds several indexes: '" + found[0] + "', '" + found[1] + "'",
+                 "keep one of them in the folder"};
+  }
+  return found.empty() ? "" : found[0];
+}
+
+// Shards that torch's distributed checkpoint wrote and nobody put together: each holds slices of tensors.
+Result<> RefuseDistributedShards(const std::vector<Candidate>& files, const std::string& folder) {
+  for (const Candidate& file : files) {
+    const bool sliced = file.path.ends_with(".distcp") || GlobMatch("shard-*-model-*.safetensors", file.path);
+    if (!sliced) continue;
+    Error error{ErrorKind::kRefused,
+                "'" + folder + "' holds unconsolidated shards of a torch distributed checkpoint ('" + file.path + "')"};
+    error.path = file.path;
+    error.hint =
+        "consolidate them first, e.g. with torch.distributed.checkpoint's "
+        "consolidate_safetensors_files or dcp_to_torch_save, then name the folder it wrote";
+    return error;
+  }
+  return {};
+}
+
+std::string ListForPeople(const std::vector<std::string>& names) {
+  std::string text;
+  for (size_t i = 0; i < names.size() && i < 8; ++i) text += (i ? ", '" : "'") + names[i] + "'";
+  if (names.size() > 8) text += " and " + std::to_string(names.size() - 8) + " more";
+  return text;
+}
+
+bool IsCompanion(const Candidate& file, const FileChoice& choice) {
+  if (AnyMatch(choice.exclude, file.path)) return false;
+  if (AnyMatch(choice.include, file.path)) return true;
+  const std::string name = LastComponent(file.path);
+  return file.bytes <= kMaxCompanionBytes && AnyMatch(kCompanionPatterns, name) && !AnyMatch(kOptimizerPatterns, name);
+}
+
+}  // namespace
+
+Result<> VisitWeightMap(const std::string& index_path,
+                        const std::function<Result<>(std::string_view, std::string_view)>& visit) {
+  const auto parse = [&]() -> Result<> {
+    WD_ASSIGN(const Bytes text, ReadWholeFile(index_path, kMaxIndexBytes));
+    if (!ValidUtf8(text)) return Error{ErrorKind::kIntegrity, "not UTF-8"};
+    JsonReader json(AsText(text));
+    bool found = false;
+    DuplicateKeys fields;
+    WD_TRY(json.BeginObject());
+    for (;;) {
+      WD_ASSIGN(const auto field, json.NextKey());
+      if (!field) break;
+      fields.Add(*field);
+      if (*field != "weight_map") {
+        WD_TRY(json.Skip());
+        continue;
+      }
+      found = true;
+      DuplicateKeys tensors;
+      WD_TRY(json.BeginObject());
+      for (;;) {
+        WD_ASSIGN(const auto key, json.NextKey());
+        if (!key) break;
+        const std::string tensor(*key);
+        tensors.Add(tensor);
+        WD_ASSIGN(const std::string_view shard, json.String());
+        WD_TRY(CheckShardName(shard));
+        WD_TRY(visit(tensor, shard));
+      }
+      if (tensors.Any()) return Error{ErrorKind::kIntegrity, "a tensor occurs twice in weight_map"};
+    }
+    WD_TRY(json.End());
+    if (fields.Any()) return Error{ErrorKind::kIntegrity, "a key occurs twice"};
+    if (!found) return Error{ErrorKind::kIntegrity, "no weight_map"};
+    return {};
+  };
+  Result<> result = parse();
+  if (result.ok()) return {};
+  auto error = result.TakeError();
+  if (error->path.empty() || error->kind == ErrorKind::kRefused) {  // not one of the file's own, which name it already
+    error->message = "index '" + index_path + "': " + error->message;
+    error->path = index_path;
+  }
+  return error;
+}
+
+Result<FolderFiles> ListCheckpointFolder(const std::string& folder, const FileChoice& choice, const NoteSink& note) {
+  WD_ASSIGN(const std::vector<Candidate> files, ListFiles(folder));
+  WD_TRY(RefuseDistributedShards(files, folder));
+  FolderFiles result;
+  WD_ASSIGN(result.index, ChooseIndex(files, folder));
+
+  std::set<std::string, std::less<>> shards;
+  if (!result.index.empty()) {
+    WD_TRY(VisitWeightMap(folder + "/" + result.index, [&](std::string_view, std::string_view shard) -> Result<> {
+      if (!shards.contains(shard)) shards.emplace(shard);
+      return {};
+    }));
+  }
+  std::vector<std::string> left_out, outside;
+  for (const Candidate& file : files) {
+    const bool safetensors = file.path.ends_with(".safetensors");
+    if (result.index.empty() && safetensors && IsTopLevel(file.path) && !AnyMatch(kOptimizerPatterns, file.path)) {
+      shards.insert(file.path);
+    }
+    if (shards.contains(file.path)) {
+      WD_TRY(CheckShardName(file.path));
+      if (file.outside) {
+        Error error{ErrorKind::kRefused, "'" + folder + "/" + file.path + "' is a link that leads out of its folder"};
+        error.path = file.path;
+        error.hint = "name the folder that holds the files themselves, or copy them";
+        return error;
+      }
+      result.shards.push_back(file.path);
+    } else if (file.outside) {
+      outside.push_back(file.path);
+    } else if (!safetensors && CheckCompanionPath(file.path).ok() && IsCompanion(file, choice)) {
+      result.companions.push_back(file.path);
+    } else {
+      left_out.push_back(file.path);
+    }
+  }
+  for (const std::string& shard : shards) {
+    if (std::binary_search(result.shards.begin(), result.shards.end(), shard)) continue;
+    Error error{ErrorKind::kNotFound,
+                "'" + folder + "/" + result.index + "' names '" + shard + "', which is not there"};
+    error.path = shard;
+    return error;
+  }
+  if (result.shards.empty()) {
+    Error error{ErrorKind::kNotFound, "no safetensors files in '" + folder + "'"};
+    error.path = folder;
+    error.hint = "name a .safetensors file, or a folder that holds some";
+    return error;
+  }
+  if (!left_out.empty()) note("left out of '" + folder + "': " + ListForPeople(left_out));
+  if (!outside.empty()) note("left out of '" + folder + "', links that lead out of it: " + ListForPeople(outside));
+  return result;
+}
+
+}  // namespace wdelta
