@@ -1,0 +1,329 @@
+// The walk from left to right: two checkpoints, or a checkpoint and deltas, become one delta.
+#include <algorithm>
+
+#include "base/parallel.h"
+#include "chain.h"
+
+namespace wdelta {
+
+namespace {
+
+// How a tensor of the result relates to the base's, by form alone.
+ChangeKind Relate(const Tensor* base, const Tensor& next) {
+  if (!base) return ChangeKind::kAdded;
+  if (base->dtype != next.dtype) return ChangeKind::kRetyped;
+  return base->SameForm(next) ? ChangeKind::kSame : ChangeKind::kReshaped;
+}
+
+std::vector<FileChange> CompareFiles(const Layout& base, const Layout& next) {
+  std::vector<FileChange> changes;
+  const auto compare = [&](const std::vector<LayoutFile>& before, const std::vector<LayoutFile>& after,
+                           bool is_header) {
+    auto old_file = before.begin();
+    for (const LayoutFile& file : after) {
+      for (; old_file != before.end() && old_file->path < file.path; ++old_file) {
+        changes.push_back({old_file->path, ChangeKind::kRemoved, is_header});
+      }
+      const bool in_both = old_file != before.end() && old_file->path == file.path;
+      if (!in_both) changes.push_back({file.path, ChangeKind::kAdded, is_header});
+      if (in_both && old_file->sha256 != file.sha256) changes.push_back({file.path, ChangeKind::kChanged, is_header});
+      if (in_both) ++old_file;
+    }
+    for (; old_file != before.end(); ++old_file) changes.push_back({old_file->path, ChangeKind::kRemoved, is_header});
+  };
+  compare(base.shards, next.shards, true);
+  compare(base.companions, next.companions, false);
+  return changes;
+}
+
+// All that differs between a base (may be null) and a result, given how many units changed in each tensor of the
+// result.
+struct Difference {
+  Totals totals;
+  std::vector<TensorChange> tensors;
+  std::vector<FileChange> files;
+};
+
+Difference Summarize(const Checkpoint* base, const ResultSide& side, const std::vector<uint64_t>& units_changed) {
+  Difference all;
+  static const Layout kNoFiles;
+  all.files = CompareFiles(base ? base->layout() : kNoFiles, side.layout());
+  all.totals.files_changed = all.files.size();
+  const auto dims = [](const Tensor& tensor) { return std::vector(tensor.shape.begin(), tensor.shape.end()); };
+  for (size_t i = 0; i < side.tensors().size(); ++i) {
+    const Tensor& tensor = side.tensors()[i];
+    const Tensor* old_tensor = base ? base->Find(tensor.name) : nullptr;
+    TensorChange change;
+    change.name = tensor.name;
+    change.kind = Relate(old_tensor, tensor);
+    change.dtype = DtypeName(tensor.dtype);
+    change.shape = dims(tensor);
+    change.shard = side.layout().shards[tensor.shard].path;
+    change.elements = tensor.units();
+    change.bytes = tensor.bytes;
+    change.elements_changed = change.kind == ChangeKind::kSame ? units_changed[i] : change.elements;
+    if (change.kind == ChangeKind::kSame && units_changed[i] > 0) change.kind = ChangeKind::kChanged;
+    if (change.kind == ChangeKind::kRetyped || change.kind == ChangeKind::kReshaped) {
+      change.old_dtype = DtypeName(old_tensor->dtype);
+      change.old_shape = dims(*old_tensor);
+    }
+    all.totals.tensors_total += 1;
+    all.totals.elements_total += change.elements;
+    all.totals.bytes_total += change.bytes;
+    all.totals.elements_changed += change.elements_changed;
+    all.totals.bytes_changed += change.elements_changed * UnitBytes(tensor.dtype);
+    all.totals.tensors_added += change.kind == ChangeKind::kAdded;
+    all.totals.tensors_changed += change.kind != ChangeKind::kAdded && change.kind != ChangeKind::kSame;
+    all.tensors.push_back(std::move(change));
+  }
+  for (size_t i = 0; base && i < base->tensors().size(); ++i) {
+    const Tensor& tensor = base->tensors()[i];
+    if (FindTensor(side.tensors(), tensor.name)) continue;
+    TensorChange change;
+    change.name = tensor.name;
+    change.kind = ChangeKind::kRemoved;
+    change.old_dtype = DtypeName(tensor.dtype);
+    change.old_shape = dims(tensor);
+    change.shard = base->layout().shards[tensor.shard].path;
+    change.elements = tensor.units();
+    change.bytes = tensor.bytes;
+    all.totals.tensors_removed += 1;
+    all.tensors.push_back(std::move(change));
+  }
+  std::sort(all.tensors.begin(), all.tensors.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  return all;
+}
+
+// Counts only: no digests, nothing kept. Reads pieces that stay in the cache of a core.
+Result<std::vector<uint64_t>> CountChanges(const Checkpoint& base, const Checkpoint& next, const Context& context) {
+  constexpr uint64_t kPiece = 256 << 10;
+  const BlockOrder order(next.tensors());
+  const RunLimits limits = LimitsFor(context.threads);
+  std::vector<WalkScratch> scratch(limits.threads);
+  std::vector<uint64_t> changed(next.tensors().size());
+  Progress progress{0, order.bytes()};
+  WD_TRY(RunOrdered<uint64_t>(
+      order.count(), limits,
+      [&](uint64_t n, unsigned worker) -> Result<uint64_t> {
+        const auto [index, number] = order[n];
+        const Tensor& tensor = next.tensors()[index];
+        const Tensor* old_tensor = base.Find(tensor.name);
+        if (Relate(old_tensor, tensor) != ChangeKind::kSame) return uint64_t{0};
+        Bytes &old_bytes = scratch[worker].old_bytes, &new_bytes = scratch[worker].new_bytes;
+        uint64_t count = 0;
+        const uint64_t begin = number * kBlockBytes, end = begin + BlockLength(tensor.bytes, number);
+        for (uint64_t at = begin; at < end; at += kPiece) {
+          old_bytes.resize(std::min(kPiece, end - at));
+          new_bytes.resize(old_bytes.size());
+          WD_TRY(base.Read(*old_tensor, at, old_bytes));
+          WD_TRY(next.Read(tensor, at, new_bytes));
+          count += CountChanged(old_bytes, new_bytes, UnitBytes(tensor.dtype));
+        }
+        return count;
+      },
+      [&](uint64_t n, uint64_t count) -> Result<> {
+        const auto [index, number] = order[n];
+        changed[index] += count;
+        progress.done_bytes += BlockLength(next.tensors()[index].bytes, number);
+        context.progress(progress);
+        return {};
+      }));
+  WD_TRY(base.CheckUnchanged());
+  WD_TRY(next.CheckUnchanged());
+  return changed;
+}
+
+// What is known before the first block.
+DeltaIndex PlanDelta(const Checkpoint* base, const ResultSide& side) {
+  DeltaIndex plan;
+  plan.anchor = !base;
+  plan.layout = side.layout();
+  for (size_t file = 0; file < plan.layout.file_count(); ++file) {
+    const LayoutFile& wanted = plan.layout.file(file);
+    bool in_base = false;
+    for (size_t i = 0; base && i < base->layout().file_count() && !in_base; ++i) {
+      const LayoutFile& candidate = base->layout().file(i);
+      in_base = candidate.sha256 == wanted.sha256 && candidate.bytes == wanted.bytes;
+    }
+    plan.carried.push_back(!in_base);
+  }
+  return plan;
+}
+
+// Digests of all tensors of the base, by name: most were computed on the walk, the others (removed, reshaped, retyped)
+// are read now.
+Result<std::vector<TensorDigest>> BaseDigests(const Checkpoint& base, const ResultSide& side, const WalkDigests& walked,
+                                              const Context& context) {
+  std::vector<TensorDigest> digests(base.tensors().size());
+  std::vector<Tensor> others;
+  std::vector<size_t> other_places;
+  for (size_t i = 0; i < base.tensors().size(); ++i) {
+    const Tensor& tensor = base.tensors()[i];
+    const Tensor* next = FindTensor(side.tensors(), tensor.name);
+    if (next && next->SameForm(tensor)) {
+      const auto at = static_cast<size_t>(next - side.tensors().data());
+      digests[i] = tensor.bytes ? walked.base[at] : walked.result[at];
+    } else {
+      others.push_back(tensor);
+      other_places.push_back(i);
+    }
+  }
+  WD_ASSIGN(const std::vector<TensorDigest> other_digests, DigestTensors(base, others, context));
+  for (size_t i = 0; i < other_places.size(); ++i) digests[other_places[i]] = other_digests[i];
+  return digests;
+}
+
+struct Written {
+  Difference difference;
+  DeltaIndex index;
+  WalkDigests digests;
+  std::unique_ptr<DeltaWriter> writer;  // not finished: the caller may still find a reason not to
+};
+
+// The whole way for everything that writes a delta. `base` is null for an anchor.
+Result<Written> WriteDelta(const Checkpoint* base, const ResultSide& side, const Context& context,
+                           const std::function<Result<std::unique_ptr<DeltaWriter>>(const DeltaIndex& plan)>& create) {
+  Written out;
+  out.index = PlanDelta(base, side);
+  WD_ASSIGN(out.writer, create(out.index));
+  DeltaWriter& writer = *out.writer;
+  for (size_t file = 0; file < out.index.layout.file_count(); ++file) {
+    if (!out.index.carried[file]) continue;
+    WD_TRY(ReadFile(side, file,
+                    [&](uint64_t number, ByteSpan content) { return writer.AddFileBlock(file, number, content); }));
+  }
+  std::vector<uint64_t> changed(side.tensors().size());
+  const auto encode = [&](uint32_t tensor, const LoadedBlock& block, WalkScratch& scratch,
+                          WalkedBlock& walked) -> Result<> {
+    if (block.same) return {};
+    const Tensor& entry = side.tensors()[tensor];
+    const Dtype dtype = entry.dtype;
+    if (block.has_old) {
+      walked.units_changed = CompareBlock(block.old_block, block.new_block, UnitBytes(dtype), scratch.delta);
+    } else {
+      scratch.delta.Clear();
+      scratch.delta.whole = true;
+      walked.units_changed = block.new_block.size() / UnitBytes(dtype);
+    }
+    WD_ASSIGN(walked.prepared.coded, writer.Prepare({block.old_block, block.new_block, scratch.delta, dtype,
+                                                     entry.shape.empty() ? 1 : entry.shape.back(),
+                                                     walked.prepared.place.number * kBlockBytes / UnitBytes(dtype)},
+                                                    &walked.prepared.codec));
+    return {};
+  };
+  const auto append = [&](uint32_t tensor, const WalkedBlock& block) -> Result<> {
+    if (block.same) return {};
+    changed[tensor] += block.units_changed;
+    return writer.AddTensorBlock(side.tensors()[tensor], tensor, block.prepared);
+  };
+  WD_ASSIGN(out.digests, Walk(side, context, encode, append));
+
+  out.difference = Summarize(base, side, changed);
+  DeltaIndex& index = out.index;
+  index.totals = out.difference.totals;
+  index.result = CombineState(Fingerprint(out.digests.result), side.layout().Digest());
+  if (base) {
+    WD_ASSIGN(const std::vector<TensorDigest> digests, BaseDigests(*base, side, out.digests, context));
+    index.base = CombineState(Fingerprint(digests), base->layout().Digest());
+    for (const TensorDigest& digest : digests) index.base_tensors.push_back(ShortTensorDigest(digest));
+    WD_TRY(base->CheckUnchanged());
+  }
+  for (const TensorChange& change : out.difference.tensors) {
+    if (change.kind == ChangeKind::kSame) continue;
+    if (change.kind == ChangeKind::kRemoved) {
+      index.removed.push_back({change.name, *DtypeFromName(change.old_dtype), change.old_shape});
+      continue;
+    }
+    const auto ordinal = static_cast<size_t>(FindTensor(side.tensors(), change.name) - side.tensors().data());
+    TensorRecord record;
+    record.name = change.name;
+    record.kind = change.kind;
+    record.dtype = *DtypeFromName(change.dtype);
+    record.shape = change.shape;
+    if (!change.old_dtype.empty()) record.old_dtype = *DtypeFromName(change.old_dtype);
+    record.old_shape = change.old_shape;
+    record.ordinal = ordinal;
+    record.units_changed = change.elements_changed;
+    record.digest = ShortTensorDigest(out.digests.result[ordinal]);
+    index.tensors.push_back(std::move(record));
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<DiffReport> Diff(const DiffRequest& request, const Context& context) {
+  WD_ASSIGN(const Checkpoint base, Checkpoint::Open(request.base, request.files, context.note));
+  WD_ASSIGN(const Checkpoint next, Checkpoint::Open(request.next, request.files, context.note));
+  const auto side = PairSide(&base, next);
+  DiffReport report;
+  Difference difference;
+  if (request.output.empty()) {
+    WD_ASSIGN(const std::vector<uint64_t> changed, CountChanges(base, next, context));
+    difference = Summarize(&base, *side, changed);
+  } else {
+    WD_ASSIGN(Written written, WriteDelta(&base, *side, context, [&](const DeltaIndex& plan) {
+                return CreatePlainDelta(request.output, plan);
+              }));
+    WD_TRY(next.CheckUnchanged());
+    WD_TRY(written.writer->Finish(written.index));
+    difference = std::move(written.difference);
+    report.base = HexIdentity(written.index.base);
+    report.result = HexIdentity(written.index.result);
+    report.delta_bytes = written.writer->written();
+  }
+  report.totals = difference.totals;
+  report.tensors = std::move(difference.tensors);
+  report.files = std::move(difference.files);
+  return report;
+}
+
+Result<PackReport> Pack(const PackRequest& request, const Context& context) {
+  PackOptions options{request.level, nullptr, request.check};
+  if (!request.codec.empty()) {
+    options.codec = FindCodec(request.codec);
+    if (!options.codec) {
+      std::string known;
+      for (const Codec& codec : CodecTable()) known += (known.empty() ? "" : ", ") + std::string(codec.name);
+      return Error{ErrorKind::kUsage, "no codec '" + request.codec + "'", "codecs: " + known};
+    }
+  }
+  const auto write = [&](const Checkpoint* base, const ResultSide& side) {
+    return WriteDelta(base, side, context,
+                      [&](const DeltaIndex& plan) { return CreatePack(request.output, plan, options); });
+  };
+  const auto finish = [](Written written) -> Result<PackReport> {
+    WD_TRY(written.writer->Finish(written.index));
+    return PackReport{written.index.totals, HexIdentity(written.index.base), HexIdentity(written.index.result),
+                      written.writer->written(), Hex(written.writer->sha256())};
+  };
+
+  if (request.base.empty()) {
+    if (request.inputs.size() != (request.anchor ? 1 : 2)) {
+      return Error{ErrorKind::kUsage, request.anchor ? "an anchor is made from one checkpoint"
+                                                     : "pack needs two checkpoints, or deltas with their base"};
+    }
+    std::optional<Checkpoint> base;
+    if (!request.anchor) {
+      WD_ASSIGN(base, Checkpoint::Open(request.inputs[0], request.files, context.note));
+    }
+    WD_ASSIGN(const Checkpoint next, Checkpoint::Open(request.inputs.back(), request.files, context.note));
+    const auto side = PairSide(base ? &*base : nullptr, next);
+    WD_ASSIGN(Written written, write(base ? &*base : nullptr, *side));
+    WD_TRY(next.CheckUnchanged());
+    return finish(std::move(written));
+  }
+  WD_ASSIGN(auto deltas, OpenDeltas(request.inputs, Trust::kWhole));
+  if (deltas.empty()) return Error{ErrorKind::kUsage, "no delta to pack"};
+  const Layout& layout = deltas.back()->index().layout;
+  WD_ASSIGN(const Checkpoint base, Checkpoint::Open(request.base, {layout.include, layout.exclude}, context.note));
+  WD_ASSIGN(const auto chain, OpenChain(&base, std::move(deltas)));
+  Result<Written> written = write(&base, *chain);
+  if (!written.ok()) return ExplainConflict(written.TakeError(), &base, *chain, context);
+  if (Result<> expected = ExpectResult(written->digests, *chain); !expected.ok()) {
+    return ExplainConflict(expected.TakeError(), &base, *chain, context);
+  }
+  return finish(std::move(*written));
+}
+
+}  // namespace wdelta

@@ -1,0 +1,16 @@
+#include <fmt/format.h>
+
+#include "base/digest.h"
+#include "codec/zstd_frame.h"
+#include "version_stamp.h"  // written by the build
+#include "wdelta.h"
+
+namespace wdelta {
+
+VersionInfo Version() {
+  return {WDELTA_VERSION, WDELTA_COMMIT,
+          fmt::format("fmt {}.{}.{}, zstd {}, {}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100,
+                      ZstdVersion(), DigestLibraryVersions())};
+}
+
+}  // namespace wdelta
