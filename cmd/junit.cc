@@ -1,0 +1,54 @@
+#include "junit.h"
+
+#include <algorithm>
+
+#include "ui.h"
+
+namespace wdelta {
+
+namespace {
+
+// TerminalText leaves neither control characters nor broken UTF-8, which XML forbids even as references.
+std::string XmlText(std::string_view text) {
+  std::string escaped;
+  for (const char c : TerminalText(text)) {
+    switch (c) {
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      default:
+        escaped += c;
+    }
+  }
+  return escaped;
+}
+
+}  // namespace
+
+std::string JunitText(const std::string& suite, const std::vector<TestCase>& test_cases) {
+  const auto failures = std::count_if(test_cases.begin(), test_cases.end(),
+                                      [](const TestCase& test) { return test.failure.has_value(); });
+  std::string text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"" + XmlText(suite) + "\" tests=\"" +
+                     std::to_string(test_cases.size()) + "\" failures=\"" + std::to_string(failures) + "\">\n";
+  for (const TestCase& test : test_cases) {
+    text += "  <testcase classname=\"" + XmlText(suite) + "\" name=\"" + XmlText(test.name) + '"';
+    if (!test.failure) {
+      text += "/>\n";
+      continue;
+    }
+    text += ">\n    <failure type=\"" + std::string(ErrorKindName(test.failure->kind)) + "\" message=\"" +
+            XmlText(test.failure->message) + "\">" + XmlText(test.failure->hint) + "</failure>\n  </testcase>\n";
+  }
+  return text + "</testsuite>\n";
+}
+
+}  // namespace wdelta
