@@ -116,10 +116,11 @@ class SizeModel {
   AdaptiveBit levels_[kMaxLevels][256], changes_[kChanges], details_[8][kChanges];
 };
 
-// The walk over a block that both directions make. `positions` and `values` are read when writing, filled when reading.
-template <class T, class Coder>
+// The walk over a block that both directions make. The delta is a const one that is read when writing, and is filled
+// when reading.
+template <class T, class Coder, class Delta>
 Result<> WalkBlock(Coder& coder, ByteSpan old_block, Dtype dtype, std::span<const uint64_t> active, uint32_t highest,
-                   uint64_t columns, uint64_t column, BlockDelta& delta) {
+                   uint64_t columns, uint64_t column, Delta& delta) {
   constexpr bool kReading = std::is_same_v<Coder, Reader>;
   constexpr unsigned kBits = 8 * sizeof(T);
   const ExponentField field = ExponentOf(dtype);
@@ -198,7 +199,7 @@ bool EncodeAdaptive(const BlockChange& change, Level, Bytes& out) {
   head.Raw(runs);
   out.insert(out.end(), head.bytes().begin(), head.bytes().end());
   Writer writer{BitEncoder(out)};
-  auto& delta = const_cast<BlockDelta&>(change.delta);  // only read when writing
+  const BlockDelta& delta = change.delta;
   const Result<> walked =
       unit == 1 ? WalkBlock<uint8_t>(writer, change.old_block, change.dtype, active, highest, columns, column, delta)
                 : WalkBlock<uint16_t>(writer, change.old_block, change.dtype, active, highest, columns, column, delta);

@@ -80,6 +80,24 @@ class BitReader {
     at_ += zeros + 1;
     return uint64_t{zeros} << k | (zeros + 1 + k <= 56 ? (at_ += k, LowBits(window >> (zeros + 1), k)) : Bits(k));
   }
+  // Three Rice codes from one look at the bytes, because waiting for that look is most of what a code costs. Nearly
+  // always they are short enough; else, and near the end, takes nothing and returns false.
+  bool ThreeRice(unsigned k, uint64_t (&numbers)[3]) {  // k below 24
+    const size_t byte = at_ / 8;
+    if (byte + 8 > bytes_.size()) return false;
+    uint64_t window = Load<uint64_t>(bytes_.data() + byte) >> (at_ % 8);
+    unsigned length = 0, longest = 0;
+    for (uint64_t& number : numbers) {
+      const auto zeros = static_cast<unsigned>(std::countr_zero(window));
+      number = uint64_t{zeros} << k | LowBits(window >> (zeros & 63) >> 1, k);
+      window = window >> ((zeros + 1 + k) & 63);  // wrong if that is over 63, but then the sum is refused below
+      length += zeros + 1 + k;
+      longest |= zeros;
+    }
+    if (length > 57 || longest > 31) return false;
+    at_ += length;
+    return true;
+  }
   uint64_t bits_left() const { return at_ > bytes_.size() * 8 ? 0 : bytes_.size() * 8 - at_; }
   bool ok() const { return at_ <= bytes_.size() * 8; }
   // All was read, and what fills the last byte is zeros.

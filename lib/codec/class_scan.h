@@ -3,8 +3,8 @@
 // old value, and everything is counted within a class. Whoever decodes has the old values, so classes cost nothing to
 // say.
 //
-// The scan goes over a block once, 64 elements at a time, and finds for each class which of the 64 belong to it. It is
-// the hot loop of encoder and decoder; it has a form for AVX2 and a portable one that must find the same.
+// The scan goes over a block once and counts the members of each class on the way. It is the hot loop of encoder and
+// decoder; it has a form for AVX2 (class_scan_avx2.cc) and a portable one that must find the same.
 #pragma once
 
 #include <algorithm>
@@ -42,30 +42,33 @@ struct ClassMap {
 using ClassRanks = std::array<std::vector<uint32_t>, kMaxClasses>;  // rising numbers, for each class
 using ClassCounts = std::array<uint32_t, kMaxClasses>;
 
+// What is scanned: elements of `unit` bytes. `active` has a word for each 64 elements: zero if none of them belongs to
+// any class, because nothing in that run changed; else all ones.
+struct ScanInput {
+  ByteSpan block;
+  unsigned unit;
+  ClassMap map;
+  std::span<const uint64_t> active;
+};
+
 class ClassScan {
  public:
   // Which form of the scan to use; both find the same. kFastest takes AVX2 where the processor has it.
   enum class Form { kFastest, kPortable };
 
-  // Elements of `unit` bytes. `active` has a word for each 64 elements: zero if none of them belongs to any class,
-  // because nothing in that run changed; else all ones.
-  ClassScan(ByteSpan block, unsigned unit, const ClassMap& map, std::span<const uint64_t> active,
-            Form form = Form::kFastest);
+  explicit ClassScan(const ScanInput& in, Form form = Form::kFastest);
 
   // Appends to ranks[class] the number within its class of each element in `positions` (rising, in active runs).
   // Returns how many members each class has.
   ClassCounts Rank(std::span<const uint32_t> positions, ClassRanks& ranks) const;
 
-  // The reverse: sets the bits of the listed members in `found`, a bit for each element; for the classes whose bit is
-  // set in `complement`, of the members that are not listed. Returns how many members each class has; a listed number
-  // at or above that was not found.
-  ClassCounts Select(const ClassRanks& ranks, uint32_t complement, std::span<uint64_t> found) const;
+  // The reverse: fills `found` with the listed members, and as values the elements as they are in the block; for the
+  // classes whose bit is set in `complement`, with the members that are not listed. If that makes more than `most`,
+  // `found` is left empty. Returns how many members each class has; a listed number at or above that was not found.
+  ClassCounts Select(const ClassRanks& ranks, uint32_t complement, uint64_t most, BlockDelta& found) const;
 
  private:
-  ByteSpan block_;
-  unsigned unit_;
-  ClassMap map_;
-  std::span<const uint64_t> active_;
+  ScanInput in_;
   bool fast_;
 };
 

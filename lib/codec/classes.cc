@@ -17,14 +17,14 @@ namespace {
 constexpr unsigned kExponentBits = 11;
 
 // The classes that suit the changes: one for each exponent that has a fair share of them, the rest at both ends.
-ClassMap ChooseClasses(const BlockChange& change, unsigned unit) {
+template <class T>
+ClassMap ChooseClasses(const BlockChange& change) {
   ClassMap map{ExponentOf(change.dtype), 0, 1};
   if (map.field.mask == 0) return map;
   std::vector<uint32_t> changed(map.field.mask + 1);
   for (const uint32_t position : change.delta.positions) {
-    uint64_t value = 0;
-    std::memcpy(&value, change.old_block.data() + size_t{position} * unit, unit);
-    ++changed[value >> map.field.shift & map.field.mask];
+    const T value = Load<T>(change.old_block.data() + size_t{position} * sizeof(T));
+    ++changed[static_cast<uint32_t>(value >> map.field.shift) & map.field.mask];
   }
   const uint64_t total = change.delta.positions.size();
   uint64_t below = 0, above = 0;
@@ -42,20 +42,18 @@ void PutMembers(BitWriter& out, std::span<const uint32_t> listed) {
   out.Bits(width, 5);
   if (width == 0) return;
   out.Bits(listed.size(), width - 1);  // without its leading one
-  uint64_t best_cost = ~uint64_t{0};
-  unsigned best = 0;
   const unsigned guess = RiceParameter(uint64_t{listed.back()} + 1, listed.size());
-  for (unsigned k = guess > 0 ? guess - 1 : 0; k <= std::min(guess + 1, kMaxRice); ++k) {
-    uint64_t cost = 0, next = 0;
-    for (const uint32_t member : listed) {
-      cost += ((member - next) >> k) + k + 1;
-      next = uint64_t{member} + 1;
-    }
-    if (cost < best_cost) {
-      best_cost = cost;
-      best = k;
-    }
+  const unsigned lowest = guess > 0 ? guess - 1 : 0, highest = std::min(guess + 1, kMaxRice);
+  uint64_t zeros[3] = {};  // for each parameter from `lowest` on
+  uint32_t expected = 0;
+  for (const uint32_t member : listed) {
+    const uint32_t gap = member - expected;
+    for (unsigned i = 0; i < 3; ++i) zeros[i] += gap >> (lowest + i);
+    expected = member + 1;
   }
+  unsigned best = lowest;
+  const auto cost = [&](unsigned k) { return zeros[k - lowest] + k * listed.size(); };
+  for (unsigned k = lowest + 1; k <= highest; ++k) best = cost(k) < cost(best) ? k : best;
   out.Bits(best, 5);
   uint64_t next = 0;
   for (const uint32_t member : listed) {
@@ -71,13 +69,22 @@ Result<> TakeMembers(BitReader& in, uint64_t units, std::vector<uint32_t>& liste
   const auto k = static_cast<unsigned>(in.Bits(5));
   if (count > units || count > in.bits_left()) return Error{ErrorKind::kIntegrity, "too many members"};
   if (k > kMaxRice) return Error{ErrorKind::kIntegrity, "a Rice parameter that cannot be"};
-  listed.reserve(count);
+  listed.resize(count);
+  uint32_t *to = listed.data(), *const end = to + count;
   uint64_t next = 0;
-  for (uint64_t i = 0; i < count; ++i) {
-    const uint64_t gap = in.Rice(k);
-    if (gap >= units - next) return Error{ErrorKind::kIntegrity, "member outside the block"};
-    listed.push_back(static_cast<uint32_t>(next + gap));
-    next += gap + 1;
+  while (to != end) {
+    uint64_t gaps[3];
+    size_t taken = 3;
+    if (end - to < 3 || !in.ThreeRice(k, gaps)) {
+      gaps[0] = in.Rice(k);
+      taken = 1;
+      if (gaps[0] >= units) return Error{ErrorKind::kIntegrity, "member outside the block"};
+    }
+    for (size_t i = 0; i < taken; ++i, ++to) {
+      *to = static_cast<uint32_t>(next + gaps[i]);
+      next += gaps[i] + 1;
+    }
+    if (next > units) return Error{ErrorKind::kIntegrity, "member outside the block"};
   }
   return {};
 }
@@ -112,7 +119,12 @@ void PutSteps(BitWriter& out, std::span<const T> steps) {
     out.Bits(best, 4);
     for (const uint64_t value : rest) out.Rice(value, best);
   }
-  for (const T step : steps) out.Bits(step >> (8 * sizeof(T) - 1), 1);
+  for (size_t i = 0; i < steps.size();) {
+    const size_t begin = i, end = std::min(steps.size(), i + 32);
+    uint64_t signs = 0;
+    for (; i < end; ++i) signs |= static_cast<uint64_t>(steps[i] >> (8 * sizeof(T) - 1)) << (i - begin);
+    out.Bits(signs, static_cast<unsigned>(end - begin));
+  }
 }
 
 template <class T>
@@ -137,19 +149,34 @@ Result<> TakeSteps(BitReader& in, std::vector<T>& steps) {
   return {};
 }
 
+// What coding and decoding need on the way. Each thread keeps it from block to block, rather than to ask for
+// dozens of small lists each time.
+template <class T>
+struct Scratch {
+  ClassRanks ranks;
+  std::array<std::vector<T>, kMaxClasses> steps;
+
+  static Scratch& Cleared() {
+    thread_local Scratch scratch;
+    for (auto& each : scratch.ranks) each.clear();
+    for (auto& each : scratch.steps) each.clear();
+    return scratch;
+  }
+};
+
 template <class T>
 void Encode(const BlockChange& change, Bytes& bytes) {
   BitWriter out(bytes);
   const std::vector<uint32_t>& positions = change.delta.positions;
   const uint64_t units = change.old_block.size() / sizeof(T);
-  const ClassMap map = ChooseClasses(change, sizeof(T));
+  const ClassMap map = ChooseClasses<T>(change);
   out.Bits(map.count - 1, 4);
   if (map.count > 1) out.Bits(map.first, kExponentBits);
 
   const std::vector<uint64_t> active = PutActiveRuns(out, units, positions);
 
-  ClassRanks ranks;
-  const ClassCounts members = ClassScan(change.old_block, sizeof(T), map, active).Rank(positions, ranks);
+  auto& [ranks, steps] = Scratch<T>::Cleared();
+  const ClassCounts members = ClassScan({change.old_block, sizeof(T), map, active}).Rank(positions, ranks);
   for (unsigned c = 0; c < map.count; ++c) {
     const bool others = ranks[c].size() > members[c] / 2;
     out.Bits(others, 1);
@@ -166,7 +193,6 @@ void Encode(const BlockChange& change, Bytes& bytes) {
     for (; next < members[c]; ++next) rest.push_back(next);
     PutMembers(out, rest);
   }
-  std::array<std::vector<T>, kMaxClasses> steps;
   for (size_t i = 0; i < positions.size(); ++i) {
     const T old_value = Load<T>(change.old_block.data() + size_t{positions[i]} * sizeof(T));
     steps[map.Of(old_value)].push_back(static_cast<T>(Load<T>(change.delta.values.data() + i * sizeof(T)) - old_value));
@@ -186,39 +212,28 @@ Result<> Decode(ByteSpan coded, const BlockFrame& frame, BlockDelta& delta) {
     return Error{ErrorKind::kIntegrity, "classes that cannot be"};
   WD_ASSIGN(const std::vector<uint64_t> active, TakeActiveRuns(in, units));
 
-  ClassRanks ranks;
+  auto& [ranks, steps] = Scratch<T>::Cleared();
   uint32_t others = 0;
   for (unsigned c = 0; c < map.count; ++c) {
     others |= static_cast<uint32_t>(in.Bits(1)) << c;
     WD_TRY(TakeMembers(in, units, ranks[c]));
   }
-  std::vector<uint64_t> found(active.size());
-  const ClassCounts members = ClassScan(frame.old_block, sizeof(T), map, active).Select(ranks, others, found);
-  std::array<std::vector<T>, kMaxClasses> steps;
-  std::array<size_t, kMaxClasses> next{};
-  size_t total = 0;
+  const ClassCounts members = ClassScan({frame.old_block, sizeof(T), map, active})
+                                  .Select(ranks, others, in.bits_left(), delta);  // each has a sign
+  std::array<const T*, kMaxClasses> next{};
   for (unsigned c = 0; c < map.count; ++c) {
     if (!ranks[c].empty() && ranks[c].back() >= members[c])
       return Error{ErrorKind::kIntegrity, "member outside its class"};
     const size_t changed = others >> c & 1 ? members[c] - ranks[c].size() : ranks[c].size();
-    if (changed > in.bits_left()) return Error{ErrorKind::kIntegrity, "ends too early"};  // each has a sign
+    if (changed > in.bits_left()) return Error{ErrorKind::kIntegrity, "ends too early"};
     steps[c].assign(changed, 1);
     WD_TRY(TakeSteps<T>(in, steps[c]));
-    total += changed;
+    next[c] = steps[c].data();
   }
   if (!in.AtEnd()) return Error{ErrorKind::kIntegrity, "has another length than its content"};
-  delta.positions.reserve(total);
-  delta.values.resize(total * sizeof(T));
-  uint8_t* value = delta.values.data();
-  for (size_t word = 0; word < found.size(); ++word) {
-    for (uint64_t bits = found[word]; bits != 0; bits &= bits - 1) {
-      const auto position = static_cast<uint32_t>(word * 64 + static_cast<unsigned>(std::countr_zero(bits)));
-      const T old_value = Load<T>(frame.old_block.data() + size_t{position} * sizeof(T));
-      const unsigned c = map.Of(old_value);
-      delta.positions.push_back(position);
-      Store(value, static_cast<T>(old_value + steps[c][next[c]++]));
-      value += sizeof(T);
-    }
+  for (uint8_t *value = delta.values.data(), *end = value + delta.values.size(); value != end; value += sizeof(T)) {
+    const T old_value = Load<T>(value);
+    Store(value, static_cast<T>(old_value + *next[map.Of(old_value)]++));
   }
   return {};
 }
@@ -228,20 +243,7 @@ bool EncodeClasses(const BlockChange& change, Level, Bytes& out) {
       !EveryListedChanged(change)) {
     return false;
   }
-  switch (UnitBytes(change.dtype)) {
-    case 1:
-      Encode<uint8_t>(change, out);
-      break;
-    case 2:
-      Encode<uint16_t>(change, out);
-      break;
-    case 4:
-      Encode<uint32_t>(change, out);
-      break;
-    default:
-      Encode<uint64_t>(change, out);
-      break;
-  }
+  WithUnit(UnitBytes(change.dtype), [&]<class T>(T) { Encode<T>(change, out); });
   return true;
 }
 
@@ -250,16 +252,7 @@ Result<> DecodeClasses(ByteSpan coded, const BlockFrame& frame, BlockDelta& delt
   if (frame.old_block.size() != frame.new_bytes || frame.new_bytes == 0) {
     return Error{ErrorKind::kIntegrity, "coded against an old block that is not there"};
   }
-  switch (UnitBytes(frame.dtype)) {
-    case 1:
-      return Decode<uint8_t>(coded, frame, delta);
-    case 2:
-      return Decode<uint16_t>(coded, frame, delta);
-    case 4:
-      return Decode<uint32_t>(coded, frame, delta);
-    default:
-      return Decode<uint64_t>(coded, frame, delta);
-  }
+  return WithUnit(UnitBytes(frame.dtype), [&]<class T>(T) { return Decode<T>(coded, frame, delta); });
 }
 
 }  // namespace

@@ -24,12 +24,14 @@ const Codec* FindCodec(std::string_view name) {
 }
 
 bool EveryListedChanged(const BlockChange& change) {
-  const unsigned unit = UnitBytes(change.dtype);
-  for (size_t i = 0; i < change.delta.positions.size(); ++i) {
-    const uint8_t* old_value = change.old_block.data() + size_t{change.delta.positions[i]} * unit;
-    if (std::equal(old_value, old_value + unit, change.delta.values.data() + i * unit)) return false;
-  }
-  return true;
+  return WithUnit(UnitBytes(change.dtype), [&]<class T>(T) {
+    bool every = true;
+    for (size_t i = 0; i < change.delta.positions.size(); ++i) {
+      const T old_value = Load<T>(change.old_block.data() + size_t{change.delta.positions[i]} * sizeof(T));
+      every &= Load<T>(change.delta.values.data() + i * sizeof(T)) != old_value;
+    }
+    return every;
+  });
 }
 
 uint8_t EncodeBlock(const BlockChange& change, Level level, const Codec* forced, Bytes& out) {

@@ -45,20 +45,7 @@ void Encode(const BlockChange& change, Level level, Bytes& out) {
 
 bool EncodeGaps(const BlockChange& change, Level level, Bytes& out) {
   if (change.old_block.size() != change.new_block.size() || change.delta.whole) return false;
-  switch (UnitBytes(change.dtype)) {
-    case 1:
-      Encode<uint8_t>(change, level, out);
-      break;
-    case 2:
-      Encode<uint16_t>(change, level, out);
-      break;
-    case 4:
-      Encode<uint32_t>(change, level, out);
-      break;
-    default:
-      Encode<uint64_t>(change, level, out);
-      break;
-  }
+  WithUnit(UnitBytes(change.dtype), [&]<class T>(T) { Encode<T>(change, level, out); });
   return true;
 }
 
@@ -98,16 +85,7 @@ Result<> DecodeGaps(ByteSpan coded, const BlockFrame& frame, BlockDelta& delta) 
   if (frame.old_block.size() != frame.new_bytes) {
     return Error{ErrorKind::kIntegrity, "coded against an old block that is not there"};
   }
-  switch (UnitBytes(frame.dtype)) {
-    case 1:
-      return Decode<uint8_t>(coded, frame, delta);
-    case 2:
-      return Decode<uint16_t>(coded, frame, delta);
-    case 4:
-      return Decode<uint32_t>(coded, frame, delta);
-    default:
-      return Decode<uint64_t>(coded, frame, delta);
-  }
+  return WithUnit(UnitBytes(frame.dtype), [&]<class T>(T) { return Decode<T>(coded, frame, delta); });
 }
 
 }  // namespace

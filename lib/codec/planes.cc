@@ -44,27 +44,13 @@ void PutTogether(ByteSpan planes, const BlockFrame& frame, uint8_t mode, Mutable
   }
 }
 
-template <class F>
-auto ForUnit(unsigned unit, F f) {
-  switch (unit) {
-    case 1:
-      return f(uint8_t{});
-    case 2:
-      return f(uint16_t{});
-    case 4:
-      return f(uint32_t{});
-    default:
-      return f(uint64_t{});
-  }
-}
-
 bool EncodePlanes(const BlockChange& change, Level level, Bytes& out) {
   const unsigned unit = UnitBytes(change.dtype);
   const int zstd_level = level == Level::kMax ? 9 : 1;
   const size_t at = out.size();
   for (const uint8_t mode : {kNewElements, kSteps}) {
     if (mode == kSteps && change.old_block.size() != change.new_block.size()) continue;
-    const Bytes planes = ForUnit(unit, [&]<class T>(T) { return CutIntoPlanes<T>(change, mode); });
+    const Bytes planes = WithUnit(unit, [&]<class T>(T) { return CutIntoPlanes<T>(change, mode); });
     const size_t length = planes.size() / unit;
     Bytes coded = {mode};
     for (size_t plane = 0; plane < unit; ++plane) {
@@ -97,7 +83,7 @@ Result<> DecodePlanes(ByteSpan coded, const BlockFrame& frame, BlockDelta& delta
   delta.Clear();
   delta.whole = true;
   delta.values.resize(frame.new_bytes);
-  ForUnit(unit, [&]<class T>(T) { PutTogether<T>(planes, frame, mode, delta.values); });
+  WithUnit(unit, [&]<class T>(T) { PutTogether<T>(planes, frame, mode, delta.values); });
   return {};
 }
 

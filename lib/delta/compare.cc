@@ -56,21 +56,6 @@ void Scan(ByteSpan old_bytes, ByteSpan new_bytes, Found found) {
   }
 }
 
-// Calls f with a value of the unsigned type of `unit` bytes.
-template <class F>
-auto WithUnit(unsigned unit, F f) {
-  switch (unit) {
-    case 1:
-      return f(uint8_t{});
-    case 2:
-      return f(uint16_t{});
-    case 4:
-      return f(uint32_t{});
-    default:
-      return f(uint64_t{});
-  }
-}
-
 }  // namespace
 
 uint64_t CountChanged(ByteSpan old_bytes, ByteSpan new_bytes, unsigned unit) {

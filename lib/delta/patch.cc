@@ -6,8 +6,12 @@ namespace {
 
 template <class T>
 void Put(const BlockDelta& delta, uint8_t* block) {
-  for (size_t i = 0; i < delta.positions.size(); ++i) {
-    Store(block + size_t{delta.positions[i]} * sizeof(T), Load<T>(delta.values.data() + i * sizeof(T)));
+  constexpr size_t kAhead = 24;  // each value goes to a place of its own in memory, so places are asked for in time
+  const uint32_t* const positions = delta.positions.data();
+  const size_t count = delta.positions.size();
+  for (size_t i = 0; i < count; ++i) {
+    if (i + kAhead < count) __builtin_prefetch(block + size_t{positions[i + kAhead]} * sizeof(T), 1);
+    Store(block + size_t{positions[i]} * sizeof(T), Load<T>(delta.values.data() + i * sizeof(T)));
   }
 }
 
@@ -30,20 +34,7 @@ Result<> PatchBlock(const BlockDelta& delta, unsigned unit, MutableByteSpan bloc
   if (!delta.positions.empty() && delta.positions.back() >= block.size() / unit) {
     return Error{ErrorKind::kIntegrity, "position outside the block"};
   }
-  switch (unit) {
-    case 1:
-      Put<uint8_t>(delta, block.data());
-      break;
-    case 2:
-      Put<uint16_t>(delta, block.data());
-      break;
-    case 4:
-      Put<uint32_t>(delta, block.data());
-      break;
-    default:
-      Put<uint64_t>(delta, block.data());
-      break;
-  }
+  WithUnit(unit, [&]<class T>(T) { Put<T>(delta, block.data()); });
   return {};
 }
 

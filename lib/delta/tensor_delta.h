@@ -42,6 +42,21 @@ struct TensorRecord {
   bool HasBase() const { return kind == ChangeKind::kChanged; }
 };
 
+// Calls f with a value of the unsigned type of `unit` bytes (1, 2, 4 or 8): f is for all of them, [&]<class T>(T) {}.
+template <class F>
+auto WithUnit(unsigned unit, const F& f) {
+  switch (unit) {
+    case 1:
+      return f(uint8_t{});
+    case 2:
+      return f(uint16_t{});
+    case 4:
+      return f(uint32_t{});
+    default:
+      return f(uint64_t{});
+  }
+}
+
 // Finding what changed (compare.cc). Each span has the same length, a multiple of `unit` (1, 2, 4 or 8); each function
 // returns how many units differ.
 uint64_t CountChanged(ByteSpan old_block, ByteSpan new_block, unsigned unit);

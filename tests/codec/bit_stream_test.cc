@@ -98,6 +98,54 @@ TEST_CASE("a Rice code survives at every place within a byte and up to the very 
   }
 }
 
+TEST_CASE("three Rice codes at once are what one by one gives, and are left alone where they do not fit") {
+  uint64_t state = 1;
+  const auto random = [&](unsigned bits) {
+    state = state * 6364136223846793005 + 1442695040888963407;
+    return bits == 0 ? 0 : state >> (64 - bits);
+  };
+  uint64_t by_three = 0, single = 0;
+  for (unsigned k = 0; k < 24; ++k) {
+    for (int round = 0; round < 20; ++round) {
+      Bytes bytes;
+      BitWriter out(bytes);
+      out.Bits(0, static_cast<unsigned>(round % 8));
+      std::vector<uint64_t> values;
+      for (int i = 0; i < 60; ++i) {
+        const uint64_t quotient = random(4) == 0 ? random(6) : random(2);
+        values.push_back(random(7) == 0 ? random(64) : quotient << k | random(k));
+        out.Rice(values.back(), k);
+      }
+      out.Finish();
+      BitReader in(bytes);
+      in.Bits(static_cast<unsigned>(round % 8));
+      std::vector<uint64_t> taken;
+      while (taken.size() < values.size()) {
+        uint64_t three[3];
+        const uint64_t left = in.bits_left();
+        if (taken.size() + 3 <= values.size() && in.ThreeRice(k, three)) {
+          taken.insert(taken.end(), three, three + 3);
+          ++by_three;
+          continue;
+        }
+        CHECK(in.bits_left() == left);
+        taken.push_back(in.Rice(k));
+        ++single;
+      }
+      CHECK(taken == values);
+      CHECK(in.AtEnd());
+    }
+  }
+  CHECK(by_three > 1000);
+  CHECK(single > 1000);
+  for (const Bytes& bytes : {Bytes(), Bytes(7, 0xff), Bytes(64, 0)}) {
+    BitReader in(bytes);
+    uint64_t three[3];
+    CHECK_FALSE(in.ThreeRice(5, three));
+    CHECK(in.bits_left() == 8 * bytes.size());
+  }
+}
+
 TEST_CASE("reading past the end gives zeros and is noticed, however far it goes") {
   const Bytes bytes = {0xff, 0xff, 0xff};
   BitReader in(bytes);

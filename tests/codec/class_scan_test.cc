@@ -25,7 +25,7 @@ struct Case {
     return value;
   }
   bool Active(size_t i) const { return active[i / 64] != 0; }
-  ClassScan Scan(ClassScan::Form form) const { return {block, unit, map, active, form}; }
+  ClassScan Scan(ClassScan::Form form) const { return ClassScan({block, unit, map, active}, form); }
 };
 
 Case RandomCase(Dice& dice) {
@@ -123,16 +123,27 @@ TEST_CASE("both forms select the listed members, or the others, and so undo the 
     ClassRanks ranks;
     const ClassCounts counts = made.Scan(ClassScan::Form::kFastest).Rank(positions, ranks);
     const auto complement = static_cast<uint32_t>(dice.OneIn(2) ? 0 : dice.Below(1u << made.map.count));
-    std::vector<uint64_t> wanted(made.active.size());
-    for (const uint32_t position : positions) wanted[position / 64] |= uint64_t{1} << position % 64;
+    BlockDelta wanted;
+    auto position = positions.begin();
     for (size_t i = 0; i < made.units(); ++i) {
+      const bool listed = position != positions.end() && *position == i;
+      if (listed) ++position;
       const bool others = complement >> made.map.Of(made.Element(i)) & 1;
-      if (made.Active(i) && others) wanted[i / 64] ^= uint64_t{1} << i % 64;
+      if (!made.Active(i) || listed == others) continue;
+      wanted.positions.push_back(static_cast<uint32_t>(i));
+      const auto element = ByteSpan(made.block).subspan(i * made.unit, made.unit);
+      wanted.values.insert(wanted.values.end(), element.begin(), element.end());
     }
     for (const auto form : {ClassScan::Form::kFastest, ClassScan::Form::kPortable}) {
-      std::vector<uint64_t> found(made.active.size());
-      CHECK(made.Scan(form).Select(ranks, complement, found) == counts);
-      CHECK((found == wanted));
+      BlockDelta found{true, {7, 8, 9}, {1, 2, 3}};  // what was in there does not matter
+      CHECK(made.Scan(form).Select(ranks, complement, wanted.positions.size(), found) == counts);
+      CHECK_FALSE(found.whole);
+      CHECK(found.positions == wanted.positions);
+      CHECK(found.values == wanted.values);
+      if (wanted.positions.empty()) continue;
+      CHECK(made.Scan(form).Select(ranks, complement, wanted.positions.size() - 1, found) == counts);
+      CHECK(found.positions.empty());  // one too many
+      CHECK(found.values.empty());
     }
   }
 }
@@ -148,10 +159,11 @@ TEST_CASE("both forms treat listed members that do not exist alike") {
       for (; next < made.units() * 2; next += 1 + dice.Below(300)) ranks[c].push_back(static_cast<uint32_t>(next));
     }
     const auto complement = static_cast<uint32_t>(dice.Below(1u << made.map.count));
-    std::vector<uint64_t> fast(made.active.size()), portable(made.active.size());
-    const ClassCounts counts = made.Scan(ClassScan::Form::kFastest).Select(ranks, complement, fast);
-    CHECK(counts == made.Scan(ClassScan::Form::kPortable).Select(ranks, complement, portable));
-    CHECK((fast == portable));
+    BlockDelta fast, portable;
+    const ClassCounts counts = made.Scan(ClassScan::Form::kFastest).Select(ranks, complement, made.units(), fast);
+    CHECK(counts == made.Scan(ClassScan::Form::kPortable).Select(ranks, complement, made.units(), portable));
+    CHECK(fast.positions == portable.positions);
+    CHECK(fast.values == portable.values);
   }
 }
 
