@@ -2,6 +2,8 @@
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/rand.h>
 #include <xxhash.h>
 
 #include <cstdlib>
@@ -83,6 +85,20 @@ Sha256 Sha256::Clone() const {
   Sha256 clone;
   if (EVP_MD_CTX_copy_ex(clone.state_->context, state_->context) != 1) std::abort();
   return clone;
+}
+
+Sha256Digest HmacSha256(ByteSpan key, std::string_view text) {
+  Sha256Digest digest;
+  const ByteSpan bytes = AsBytes(text);
+  if (!HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), bytes.data(), bytes.size(), digest.data(), nullptr))
+    std::abort();
+  return digest;
+}
+
+std::string RandomHex(size_t bytes) {
+  Bytes random(bytes);
+  if (RAND_bytes(random.data(), static_cast<int>(bytes)) != 1) std::abort();
+  return Hex(random);
 }
 
 std::string Hex(ByteSpan bytes) {

@@ -62,6 +62,12 @@ inline Sha256Digest DigestSha256(ByteSpan bytes) {
   return Sha256().Update(bytes).Finish();
 }
 
+// The keyed form of SHA-256 that signs requests.
+Sha256Digest HmacSha256(ByteSpan key, std::string_view text);
+
+// `bytes` random bytes of the system, in hexadecimal: a name that nobody else has.
+std::string RandomHex(size_t bytes);
+
 // Lower-case hexadecimal, and back; nullopt-like failure (false) for anything that is not exactly `out` in hex.
 std::string Hex(ByteSpan bytes);
 bool FromHex(std::string_view hex, MutableByteSpan out);

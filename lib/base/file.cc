@@ -299,4 +299,8 @@ std::string TemporaryNameBeside(const std::string& path) {
          std::to_string(random());
 }
 
+std::string TemporaryPath(const std::string& name) {
+  return TemporaryNameBeside(TemporaryFolder() + "/" + name);
+}
+
 }  // namespace wdelta

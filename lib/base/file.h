@@ -41,6 +41,7 @@ class File {
   ~File();
 
   const std::string& path() const { return path_; }
+  int descriptor() const { return descriptor_; }  // to hand on to another process
   Result<FileIdentity> Identify() const;
 
   // Fills all of `out`; a file that ends before is kIntegrity ("ends at byte N").
@@ -88,5 +89,7 @@ std::string ParentFolder(const std::string& path);
 std::string LastComponent(const std::string& path);
 // A name beside `path` that nobody uses: same folder, hidden, with the process id and a random part.
 std::string TemporaryNameBeside(const std::string& path);
+// Such a name in TMPDIR, else in /tmp.
+std::string TemporaryPath(const std::string& name);
 
 }  // namespace wdelta

@@ -24,6 +24,7 @@ enum class ErrorKind {
   kDenied,       // authentication or permission
   kLocalIo,      // no space, read-only, a failing disk
   kRefused,      // policy: hostile path, unknown format version
+  kHook,         // the data are in place; what was to run afterwards failed
   kInterrupted,  // RequestStop() was called
 };
 

@@ -35,6 +35,19 @@ struct Totals {
   }
 };
 
+// How to talk to a remote. Zero is "as it suits".
+struct TransferOptions {
+  unsigned jobs = 0;              // transfers at a time
+  uint64_t bytes_per_second = 0;  // over all of them; 0: no limit
+  unsigned retries = 8;           // attempts after the first
+  double connect_timeout = 10;    // seconds
+  double idle_timeout = 30;       // without a byte moving
+  double timeout = 0;             // for one attempt; 0: none
+  std::string endpoint, region;   // S3
+  bool path_style = false;        // S3: bucket in the path, also where the host name would do
+  std::string ca_file;            // certificates to trust instead of the system's
+};
+
 // Takes something worth telling that is no error: a file left out, a delta already applied.
 using NoteSink = std::function<void(const std::string& note)>;
 

@@ -1,18 +1,19 @@
-// One JSON object under construction, its fields in the order in which they were set. Commands fill one with their
-// figures; what a figure is called is decided here and in one place, so that all commands use the same words.
+// One JSON object under construction, its fields in the order in which they were set. What the library keeps in files
+// and what the program prints are built with it alike.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "wdelta.h"
+#include "base/words.h"
 
 namespace wdelta {
 
-class JsonObject {
+class WDELTA_EXPORT JsonObject {
  public:
   // Each sets a field; an earlier one of that name keeps its place and gets the new value.
   void SetText(std::string_view key, std::string_view value);
@@ -35,16 +36,6 @@ class JsonObject {
 };
 
 // "[a,b]" from JSON texts.
-std::string JsonArray(const std::vector<std::string>& items);
-
-// The words that reports share. A null pointer sets every field to null: the command failed before it knew.
-void SetTotals(JsonObject& object, const Totals* totals);
-void SetIdentities(JsonObject& object, const Identity* base, const Identity* result);
-// delta_bytes, and ratio = bytes_total / delta_bytes.
-void SetDeltaSize(JsonObject& object, const Totals* totals, const std::optional<uint64_t>& delta_bytes);
-std::string JsonTensor(const TensorChange& tensor);
-std::string JsonFile(const FileChange& file);
-// The "error" of the envelope. `kind` is the word for it, see ErrorKindName in ui.h.
-std::string JsonError(const Error& error, std::string_view kind, bool retryable);
+WDELTA_EXPORT std::string JsonArray(const std::vector<std::string>& items);
 
 }  // namespace wdelta
