@@ -39,6 +39,10 @@ class DeltaReader {
   // Block `number` of a carried file, index().file(file).
   virtual Result<Bytes> ReadFileBlock(size_t file, uint64_t number) const = 0;
 
+  // Where the container may be cut so that no part is longer than `most` bytes: rising, from 0 on, never inside a
+  // block. kRefused for a container that does not travel in parts.
+  virtual Result<std::vector<uint64_t>> CutPoints(uint64_t most) const;
+
   // Reads all of the container and checks every checksum that needs no base. Fails with kIntegrity.
   virtual Result<> CheckWhole() const = 0;
 

@@ -11,6 +11,12 @@ std::optional<size_t> DeltaReader::FindRecord(std::string_view name) const {
   return static_cast<size_t>(at - index_.tensors.begin());
 }
 
+Result<std::vector<uint64_t>> DeltaReader::CutPoints(uint64_t) const {
+  return Error{ErrorKind::kRefused,
+               "'" + path_ + "' is a " + std::string(kind()) + ", and only packs are cut into parts",
+               "make a pack of it with 'wdelta pack'"};
+}
+
 namespace {
 
 Result<Bytes> FirstBytes(const File& file) {

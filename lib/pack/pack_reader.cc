@@ -65,6 +65,18 @@ class PackReader final : public DeltaReader {
     return std::move(delta.values);
   }
 
+  Result<std::vector<uint64_t>> CutPoints(uint64_t most) const override {
+    std::vector<uint64_t> cuts{0};
+    if (bytes_ <= most) return cuts;
+    for (uint64_t at = blocks_begin_; at < index_offset_;) {
+      WD_ASSIGN(const Section section, ReadSection(at, index_offset_));
+      if (section.end() - cuts.back() > most) cuts.push_back(at);
+      at = section.end();
+    }
+    if (bytes_ - cuts.back() > most) cuts.push_back(index_offset_);
+    return cuts;
+  }
+
   Result<> CheckWhole() const override {
     BlockDelta delta;
     for (size_t record = 0; record < index_.tensors.size(); ++record) {
