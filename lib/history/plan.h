@@ -1,0 +1,34 @@
+// Which packs to fetch. Pure values: what is known of a history goes in, the cheapest row of ways comes out.
+#pragma once
+
+#include <functional>
+
+#include "history/record.h"
+
+namespace wdelta {
+
+// One pack on the way: applied to the state of record way.from (or to nothing), it gives that of record `to`.
+struct PlannedWay {
+  uint64_t to = 0;
+  Way way;
+};
+
+struct Plan {
+  uint64_t start = 0;  // the record whose state one has and begins with; 0: begins with an anchor
+  std::vector<PlannedWay> ways;
+  uint64_t bytes = 0;  // to be fetched, as `cost` told
+};
+
+struct PlanInput {
+  std::vector<RecordEntry> entries;  // consecutive, rising; the last is the target
+  std::vector<AddedWay> added;       // anchors and jumps that were announced afterwards
+  // The states that one has already.
+  std::function<bool(const RecordEntry& entry)> have;
+  // Bytes to fetch for a way; nullopt: it cannot be had.
+  std::function<std::optional<uint64_t>(const Way& way)> cost;
+};
+
+// The cheapest plan; among equals the one with the fewest ways. kNotFound names the first link that is missing.
+Result<Plan> PlanWays(const PlanInput& input);
+
+}  // namespace wdelta
