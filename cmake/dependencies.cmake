@@ -6,6 +6,7 @@ find_package(OpenSSL 3 REQUIRED COMPONENTS Crypto)
 find_package(CLI11 REQUIRED)
 pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd>=1.4)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash>=0.8)
+pkg_check_modules(curl REQUIRED IMPORTED_TARGET libcurl>=7.80)
 
 if(WDELTA_TESTS OR WDELTA_FUZZ)
   find_package(doctest REQUIRED)

@@ -1,0 +1,346 @@
+#include "remote/folder_remote.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <ctime>
+#include <mutex>
+#include <set>
+
+#include "base/digest.h"
+#include "base/file.h"
+#include "base/parallel.h"
+#include "remote/file_url.h"
+#include "remote/folder_tree.h"
+#include "remote/remote_key.h"
+
+namespace wdelta {
+namespace {
+
+constexpr size_t kPieceSize = 1 << 20;
+constexpr time_t kLeftoverAge = 24 * 3600;
+constexpr char kTemporary[] = ".tmp";
+
+bool InMemory(const Descriptor& folder) {
+  struct statfs status;
+  return fstatfs(folder.get(), &status) == 0 && (status.f_type == TMPFS_MAGIC || status.f_type == RAMFS_MAGIC);
+}
+
+std::string VersionOf(const struct stat& status) {
+  return std::to_string(status.st_ino) + "-" + std::to_string(status.st_size) + "-" +
+         std::to_string(status.st_mtim.tv_sec) + "." + std::to_string(status.st_mtim.tv_nsec);
+}
+
+Result<> GoOn() {
+  if (StopRequested()) return Error{ErrorKind::kInterrupted, "interrupted"};
+  return {};
+}
+
+Result<> Sync(int descriptor, const std::string& path) {
+  if (fsync(descriptor) != 0 && errno != EINVAL) return FolderError("sync", path, errno);  // EINVAL: cannot be synced
+  return {};
+}
+
+// A file in ROOT/.tmp; its name there goes away with it.
+class Temporary {
+ public:
+  Temporary(Descriptor folder, std::string name, Descriptor file, std::string path)
+      : folder_(std::move(folder)), name_(std::move(name)), file_(std::move(file)), path_(std::move(path)) {}
+  Temporary(Temporary&&) = default;
+  ~Temporary() {
+    if (folder_.get() >= 0) unlinkat(folder_.get(), name_.c_str(), 0);
+  }
+
+  int descriptor() const { return file_.get(); }
+  const Descriptor& folder() const { return folder_; }
+  const std::string& name() const { return name_; }
+  const std::string& path() const { return path_; }
+
+  Result<struct stat> Status() const {
+    struct stat status;
+    if (fstat(file_.get(), &status) != 0) return FolderError("look at", path_, errno);
+    return status;
+  }
+
+  Result<> Fill(const ByteSource& source) const {
+    Bytes piece(std::min<uint64_t>(source.size(), kPieceSize));
+    for (uint64_t at = 0; at < source.size();) {
+      WD_TRY(GoOn());
+      const MutableByteSpan part(piece.data(), std::min<uint64_t>(source.size() - at, kPieceSize));
+      WD_TRY(source.ReadAt(at, part));
+      for (ByteSpan rest = part; !rest.empty();) {
+        const ssize_t put = pwrite(file_.get(), rest.data(), rest.size(), static_cast<off_t>(at));
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) return FolderError("write", path_, errno);
+        rest = rest.subspan(static_cast<size_t>(put));
+        at += static_cast<uint64_t>(put);
+      }
+    }
+    return {};
+  }
+
+ private:
+  Descriptor folder_;
+  std::string name_;
+  Descriptor file_;
+  std::string path_;
+};
+
+class FolderRemote final : public Remote {
+ public:
+  FolderRemote(std::string url, std::string root) : url_(std::move(url)), root_(std::move(root)) {}
+
+  const std::string& url() const override { return url_; }
+  Result<ObjectPiece> Read(const std::string& key, uint64_t offset, uint64_t length,
+                           const std::string& version) override;
+  Result<WriteResult> Write(const std::string& key, const ByteSource& source, WriteRule rule) override;
+  Result<std::optional<ObjectInfo>> Stat(const std::string& key) override;
+  Result<ObjectPage> List(const std::string& prefix, const std::string& after, unsigned limit) override;
+  Result<> Remove(const std::string& key) override;
+  std::vector<std::pair<std::string, std::string>> Describe() override { return {{"folder", root_}}; }
+
+ private:
+  std::string PathOf(const std::string& key) const { return root_ + "/" + key; }
+  Error NoSuchObject(const std::string& key) const;
+  Error InTheWay(const std::string& key, const char* what) const;
+  Result<Temporary> CreateTemporary() const;
+  Result<> CreateRoot();
+  void RemoveLeftovers(const Temporary& current);
+  Result<> SyncOnce(const Descriptor& holder, const std::string& way);
+  Result<WriteResult> Link(const Temporary& file, const Place& place, const std::string& key) const;
+  Result<WriteResult> Exists(const Place& place, const std::string& key) const;
+  int64_t Now() const;
+
+  const std::string url_, root_;
+  std::atomic<bool> tidied_ = false;
+  std::mutex mutex_;
+  std::set<std::string> synced_;  // folders below the root whose names are known to be on disk
+};
+
+Error FolderRemote::NoSuchObject(const std::string& key) const {
+  Error error{ErrorKind::kNotFound, "no object '" + key + "' in '" + url_ + "'"};
+  error.path = PathOf(key);
+  return error;
+}
+
+Error FolderRemote::InTheWay(const std::string& key, const char* what) const {
+  Error error{ErrorKind::kRefused, "'" + PathOf(key) + "' is " + what + ", not an object"};
+  error.path = PathOf(key);
+  return error;
+}
+
+Result<ObjectPiece> FolderRemote::Read(const std::string& key, uint64_t offset, uint64_t length,
+                                       const std::string& version) {
+  WD_TRY(GoOn());
+  WD_TRY(CheckKey(key));
+  const auto place = FindPlace(root_, key, nullptr);
+  if (!place.ok() && place.error().kind == ErrorKind::kNotFound) return NoSuchObject(key);
+  if (!place.ok()) return Error(place.error());
+  const Descriptor file(
+      openat(place->folder.get(), place->name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (file.get() < 0 && errno == ENOENT) return NoSuchObject(key);
+  if (file.get() < 0 && errno == ELOOP) return InTheWay(key, "a symbolic link");
+  if (file.get() < 0) return FolderError("open", PathOf(key), errno);
+  struct stat status;
+  if (fstat(file.get(), &status) != 0) return FolderError("look at", PathOf(key), errno);
+  if (S_ISDIR(status.st_mode)) return NoSuchObject(key);
+  if (!S_ISREG(status.st_mode)) return InTheWay(key, "not a regular file");
+
+  ObjectPiece piece;
+  piece.size = static_cast<uint64_t>(status.st_size);
+  piece.version = VersionOf(status);
+  if (!version.empty() && version != piece.version) {
+    Error error{ErrorKind::kConflict, "object '" + key + "' in '" + url_ + "' changed while it was read"};
+    error.path = PathOf(key);
+    return error;
+  }
+  if (offset >= piece.size) return piece;
+  piece.bytes.resize(std::min(length, piece.size - offset));
+  for (size_t done = 0; done < piece.bytes.size();) {
+    WD_TRY(GoOn());
+    const ssize_t got = pread(file.get(), piece.bytes.data() + done,
+                              std::min(piece.bytes.size() - done, 8 * kPieceSize), static_cast<off_t>(offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return FolderError("read", PathOf(key), errno);
+    if (got == 0) return Error{ErrorKind::kTransient, "'" + PathOf(key) + "' became shorter while it was read"};
+    done += static_cast<size_t>(got);
+  }
+  return piece;
+}
+
+// mkdir -p, each new name synced.
+Result<> FolderRemote::CreateRoot() {
+  std::vector<std::string> missing;
+  for (std::string path = root_; access(path.c_str(), F_OK) != 0 && errno == ENOENT; path = ParentFolder(path))
+    missing.push_back(path);
+  for (; !missing.empty(); missing.pop_back()) {
+    const std::string& path = missing.back();
+    if (mkdir(path.c_str(), 0777) != 0 && errno != EEXIST) return FolderError("create", path, errno);
+    WD_TRY(SyncFolder(ParentFolder(path)));
+  }
+  return {};
+}
+
+Result<Temporary> FolderRemote::CreateTemporary() const {
+  const std::string name = RandomHex(12);
+  WD_ASSIGN(Place place, FindPlace(root_, std::string(kTemporary) + "/" + name,
+                                   [](const Descriptor&, const std::string&) { return Result<>(); }));
+  std::string path = root_ + "/" + kTemporary + "/" + name;
+  Descriptor file(openat(place.folder.get(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+  if (file.get() < 0) return FolderError("create", path, errno);
+  return Temporary(std::move(place.folder), name, std::move(file), std::move(path));
+}
+
+// By the file server's clock, which the file that was just created tells. What cannot be removed does no harm.
+void FolderRemote::RemoveLeftovers(const Temporary& current) {
+  if (tidied_.exchange(true)) return;
+  const auto now = current.Status();
+  const int copy = now.ok() ? fcntl(current.folder().get(), F_DUPFD_CLOEXEC, 0) : -1;
+  DIR* stream = copy >= 0 ? fdopendir(copy) : nullptr;
+  if (!stream) {
+    if (copy >= 0) close(copy);
+    return;
+  }
+  std::vector<std::string> old;
+  while (const dirent* entry = readdir(stream)) {
+    struct stat status;
+    if (fstatat(copy, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(status.st_mode) &&
+        status.st_mtim.tv_sec < now->st_mtim.tv_sec - kLeftoverAge)
+      old.emplace_back(entry->d_name);
+  }
+  for (const std::string& name : old) unlinkat(copy, name.c_str(), 0);
+  closedir(stream);
+}
+
+// Somebody else may have created the folder a moment ago without its name being on disk yet, so the first write into
+// each folder syncs the one that holds it.
+Result<> FolderRemote::SyncOnce(const Descriptor& holder, const std::string& way) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (synced_.contains(way)) return {};
+  }
+  if (!InMemory(holder)) WD_TRY(Sync(holder.get(), root_ + "/" + way));
+  const std::lock_guard lock(mutex_);
+  synced_.insert(way);
+  return {};
+}
+
+Result<WriteResult> FolderRemote::Write(const std::string& key, const ByteSource& source, WriteRule rule) {
+  WD_TRY(GoOn());
+  WD_TRY(CheckKey(key));
+  WD_TRY(CreateRoot());
+  auto found =
+      FindPlace(root_, key, [this](const Descriptor& holder, const std::string& way) { return SyncOnce(holder, way); });
+  if (!found.ok() && found.error().kind == ErrorKind::kNotFound) {
+    Error error{ErrorKind::kRefused, "cannot create '" + PathOf(key) + "': a file is where a folder should be"};
+    error.path = PathOf(key);
+    return error;
+  }
+  if (!found.ok()) return found.TakeError();
+  const Place& place = *found;
+  if (rule == WriteRule::kIfAbsent) {  // spares the bytes
+    struct stat status;
+    WD_ASSIGN(const bool there, Look(place.folder, place.name, PathOf(key), &status));
+    if (there) return Exists(place, key);
+  }
+  WD_ASSIGN(const Temporary file, CreateTemporary());
+  RemoveLeftovers(file);
+  WD_TRY(file.Fill(source));
+  const bool durable = !InMemory(file.folder());
+  if (durable && fsync(file.descriptor()) != 0) return FolderError("sync", file.path(), errno);
+  WriteResult result = WriteResult::kWritten;
+  if (rule == WriteRule::kIfAbsent) {
+    WD_ASSIGN(result, Link(file, place, key));
+  } else if (renameat(file.folder().get(), file.name().c_str(), place.folder.get(), place.name.c_str()) != 0) {
+    if (errno == EISDIR) return InTheWay(key, "a folder");
+    return FolderError("create", PathOf(key), errno);
+  }
+  if (durable && result == WriteResult::kWritten) WD_TRY(Sync(place.folder.get(), ParentFolder(PathOf(key))));
+  return result;
+}
+
+Result<WriteResult> FolderRemote::Exists(const Place& place, const std::string& key) const {
+  struct stat status;
+  WD_ASSIGN(const bool there, Look(place.folder, place.name, PathOf(key), &status));
+  if (there && S_ISDIR(status.st_mode)) return InTheWay(key, "a folder");
+  return WriteResult::kExists;
+}
+
+Result<WriteResult> FolderRemote::Link(const Temporary& file, const Place& place, const std::string& key) const {
+  const int from = file.folder().get(), to = place.folder.get();
+  if (linkat(from, file.name().c_str(), to, place.name.c_str(), 0) == 0) return WriteResult::kWritten;
+  int errno_value = errno;
+  // Over NFS the answer to a link that succeeded may be lost, and its repetition then finds the name taken: by us.
+  WD_ASSIGN(const struct stat status, file.Status());
+  if (status.st_nlink == 2) return WriteResult::kWritten;
+  if (errno_value == EPERM || errno_value == EOPNOTSUPP || errno_value == ENOSYS) {  // no hard links there
+    if (renameat2(from, file.name().c_str(), to, place.name.c_str(), RENAME_NOREPLACE) == 0)
+      return WriteResult::kWritten;
+    errno_value = errno;
+    if (errno_value == EINVAL || errno_value == ENOSYS || errno_value == EOPNOTSUPP) {
+      Error error{ErrorKind::kRefused,
+                  "the file system of '" + root_ + "' cannot create a file only if it is absent (link, renameat2)"};
+      error.path = PathOf(key);
+      return error;
+    }
+  }
+  if (errno_value == EEXIST) return Exists(place, key);
+  return FolderError("create", PathOf(key), errno_value);
+}
+
+Result<std::optional<ObjectInfo>> FolderRemote::Stat(const std::string& key) {
+  WD_TRY(GoOn());
+  WD_TRY(CheckKey(key));
+  const auto place = FindPlace(root_, key, nullptr);
+  if (!place.ok() && place.error().kind == ErrorKind::kNotFound) return std::optional<ObjectInfo>();
+  if (!place.ok()) return Error(place.error());
+  struct stat status;
+  WD_ASSIGN(const bool there, Look(place->folder, place->name, PathOf(key), &status));
+  if (!there || S_ISDIR(status.st_mode)) return std::optional<ObjectInfo>();
+  if (!S_ISREG(status.st_mode)) return InTheWay(key, "not a regular file");
+  return std::optional(ObjectInfo{key, static_cast<uint64_t>(status.st_size), status.st_mtim.tv_sec});
+}
+
+int64_t FolderRemote::Now() const {
+  if (const auto touched = CreateTemporary(); touched.ok()) {
+    if (const auto status = touched->Status(); status.ok()) return status->st_mtim.tv_sec;
+  }
+  return time(nullptr);
+}
+
+Result<ObjectPage> FolderRemote::List(const std::string& prefix, const std::string& after, unsigned limit) {
+  WD_TRY(GoOn());
+  WD_TRY(CheckKeyPrefix(prefix));
+  auto page = ListBelow(root_, prefix, after, std::clamp(limit, 1U, 1000U));
+  if (!page.ok() && page.error().kind == ErrorKind::kNotFound) page = ObjectPage();
+  if (page.ok()) page->now = Now();
+  return page;
+}
+
+Result<> FolderRemote::Remove(const std::string& key) {
+  WD_TRY(GoOn());
+  WD_TRY(CheckKey(key));
+  const auto place = FindPlace(root_, key, nullptr);
+  if (!place.ok() && place.error().kind == ErrorKind::kNotFound) return {};
+  if (!place.ok()) return Error(place.error());
+  if (unlinkat(place->folder.get(), place->name.c_str(), 0) != 0 && errno != ENOENT && errno != EISDIR)
+    return FolderError("remove", PathOf(key), errno);
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Remote>> OpenFolderRemote(const std::string& url) {
+  WD_ASSIGN(std::string root, PathOfFileUrl(url));
+  std::string name = url;
+  while (name.back() == '/') name.pop_back();
+  return std::unique_ptr<Remote>(std::make_unique<FolderRemote>(std::move(name), std::move(root)));
+}
+
+}  // namespace wdelta

@@ -1,0 +1,150 @@
+#include "remote/retry.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cmath>
+#include <mutex>
+#include <random>
+
+#include "base/parallel.h"
+
+namespace wdelta {
+namespace {
+
+constexpr double kFirstPause = 0.1, kLongestPause = 20;  // seconds
+constexpr double kStopPoll = 0.05;
+constexpr uint64_t kComparePiece = 1 << 20;
+
+Result<> Sleep(double seconds) {
+  while (seconds > 0) {
+    if (StopRequested()) return Error{ErrorKind::kInterrupted, "interrupted"};
+    const double part = std::min(seconds, kStopPoll);
+    timespec pause{0, static_cast<long>(part * 1e9)};
+    while (clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, &pause) == EINTR && !StopRequested()) {
+    }
+    seconds -= part;
+  }
+  return {};
+}
+
+double RandomFraction() {
+  static std::mutex mutex;
+  static std::mt19937_64 engine{std::random_device{}()};
+  const std::lock_guard lock(mutex);
+  return std::uniform_real_distribution<double>(0, 1)(engine);
+}
+
+class RetryingRemote final : public Remote {
+ public:
+  RetryingRemote(std::unique_ptr<Remote> inner, unsigned retries, NoteSink note, RetryPace pace)
+      : inner_(std::move(inner)), limit_(retries), note_(std::move(note)), pace_(std::move(pace)) {
+    if (!pace_.wait) pace_.wait = Sleep;
+    if (!pace_.fraction) pace_.fraction = RandomFraction;
+  }
+
+  const std::string& url() const override { return inner_->url(); }
+  uint64_t retries() const override { return retries_; }
+  std::vector<std::pair<std::string, std::string>> Describe() override { return inner_->Describe(); }
+
+  Result<ObjectPiece> Read(const std::string& key, uint64_t offset, uint64_t length,
+                           const std::string& version) override {
+    return Repeat([&] { return ReadOnce(key, offset, length, version); });
+  }
+  Result<WriteResult> Write(const std::string& key, const ByteSource& source, WriteRule rule) override;
+  Result<std::optional<ObjectInfo>> Stat(const std::string& key) override {
+    return Repeat([&] { return inner_->Stat(key); });
+  }
+  Result<ObjectPage> List(const std::string& prefix, const std::string& after, unsigned limit) override {
+    return Repeat([&] { return inner_->List(prefix, after, limit); });
+  }
+  Result<> Remove(const std::string& key) override {
+    return Repeat([&] { return inner_->Remove(key); });
+  }
+
+ private:
+  template <class Attempt>
+  auto Repeat(const Attempt& attempt) -> decltype(attempt());
+  Result<ObjectPiece> ReadOnce(const std::string& key, uint64_t offset, uint64_t length, const std::string& version);
+  Result<bool> Holds(const std::string& key, const ByteSource& source);
+
+  const std::unique_ptr<Remote> inner_;
+  const unsigned limit_;
+  const NoteSink note_;
+  RetryPace pace_;
+  std::atomic<uint64_t> retries_ = 0;
+};
+
+template <class Attempt>
+auto RetryingRemote::Repeat(const Attempt& attempt) -> decltype(attempt()) {
+  for (unsigned done = 0;; ++done) {
+    auto result = attempt();
+    if (result.ok() || result.error().kind != ErrorKind::kTransient || done == limit_) return result;
+    const double pause = std::min(kLongestPause, kFirstPause * std::exp2(std::min(done, 30U)));
+    WD_TRY(pace_.wait(pace_.fraction() * pause));
+    ++retries_;
+    if (note_) note_("retrying after: " + result.error().message);
+  }
+}
+
+Result<ObjectPiece> RetryingRemote::ReadOnce(const std::string& key, uint64_t offset, uint64_t length,
+                                             const std::string& version) {
+  WD_ASSIGN(ObjectPiece piece, inner_->Read(key, offset, length, version));
+  const uint64_t expected = offset < piece.size ? std::min(length, piece.size - offset) : 0;
+  if (piece.bytes.size() == expected) return piece;
+  Error error{ErrorKind::kTransient, "object '" + key + "' in '" + url() + "' came with " +
+                                         std::to_string(piece.bytes.size()) + " bytes, expected " +
+                                         std::to_string(expected)};
+  error.expected = std::to_string(expected) + " bytes";
+  error.found = std::to_string(piece.bytes.size()) + " bytes";
+  return error;
+}
+
+// Whether the object is what `source` says; kNotFound if there is none.
+Result<bool> RetryingRemote::Holds(const std::string& key, const ByteSource& source) {
+  Bytes ours;
+  std::string version;
+  uint64_t at = 0;
+  do {
+    const uint64_t length = std::min(source.size() - at, kComparePiece);
+    WD_ASSIGN(const ObjectPiece theirs, Read(key, at, length, version));
+    if (theirs.size != source.size()) return false;
+    ours.resize(length);
+    WD_TRY(source.ReadAt(at, ours));
+    if (ours != theirs.bytes) return false;
+    version = theirs.version;
+    at += length;
+  } while (at < source.size());
+  return true;
+}
+
+Result<WriteResult> RetryingRemote::Write(const std::string& key, const ByteSource& source, WriteRule rule) {
+  bool in_doubt = false;  // an attempt may have succeeded without our knowing
+  auto result = Repeat([&] {
+    auto attempt = inner_->Write(key, source, rule);
+    in_doubt |= !attempt.ok() && attempt.error().kind == ErrorKind::kTransient;
+    return attempt;
+  });
+  if (rule == WriteRule::kReplace || !in_doubt) return result;
+  const bool exists = result.ok() && *result == WriteResult::kExists;
+  const bool unknown = !result.ok() && result.error().kind == ErrorKind::kTransient;
+  if (!exists && !unknown) return result;
+  auto ours = Holds(key, source);
+  if (ours.ok()) return *ours ? WriteResult::kWritten : WriteResult::kExists;
+  // The object went away, or became another, while we looked: it was not ours alone any more.
+  const ErrorKind why = ours.error().kind;
+  if (exists && (why == ErrorKind::kNotFound || why == ErrorKind::kConflict)) return result;
+  if (exists || why == ErrorKind::kInterrupted) return ours.TakeError();
+  return result;
+}
+
+}  // namespace
+
+std::unique_ptr<Remote> WithRetries(std::unique_ptr<Remote> inner, const TransferOptions& options, NoteSink note,
+                                    RetryPace pace) {
+  return std::make_unique<RetryingRemote>(std::move(inner), options.retries, std::move(note), std::move(pace));
+}
+
+}  // namespace wdelta

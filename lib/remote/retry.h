@@ -1,0 +1,31 @@
+// Waiting out passing trouble: a remote around another one.
+//
+// An attempt that fails with kTransient is repeated after a random part of a pause that doubles from 0.1 s up to 20 s
+// (full jitter, so that a fleet that failed together does not come back together). Every other outcome is final. A read
+// that brings fewer bytes than the object has there counts as kTransient, whichever store it came from.
+//
+// The answer to a conditional write may be lost after the store has done the work. So when an attempt of
+// Write(kIfAbsent) failed and a later one finds the object there, or none came through at all, the object is read back:
+// if it holds our bytes, the write was ours. Whoever competes for a key therefore writes something that nobody else
+// would, such as an id of the writer.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "remote/remote.h"
+
+namespace wdelta {
+
+// How time passes between attempts; tests put their own in.
+struct RetryPace {
+  std::function<Result<>(double seconds)> wait;  // empty: sleeps, and ends with kInterrupted after RequestStop()
+  std::function<double()> fraction;              // 0 to 1, of the pause; empty: random
+};
+
+// `options.retries` attempts after the first. `note` hears of each before it is made. retries() of the remote counts
+// them.
+std::unique_ptr<Remote> WithRetries(std::unique_ptr<Remote> inner, const TransferOptions& options, NoteSink note,
+                                    RetryPace pace = {});
+
+}  // namespace wdelta

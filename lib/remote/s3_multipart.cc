@@ -1,0 +1,155 @@
+#include "remote/s3_multipart.h"
+
+#include <algorithm>
+#include <ctime>
+
+#include "base/parallel.h"
+#include "remote/s3_xml.h"
+
+namespace wdelta {
+
+namespace {
+
+constexpr uint64_t kMiB = 1 << 20;
+constexpr uint64_t kMinPart = 16 * kMiB;
+constexpr uint64_t kMaxParts = 10'000;
+constexpr unsigned kPartAttempts = 4;
+
+// Whole MiB, as few as the number of parts allows.
+uint64_t PartSize(uint64_t size) {
+  const uint64_t needed = (size + kMaxParts - 1) / kMaxParts;
+  return std::max(kMinPart, (needed + kMiB - 1) / kMiB * kMiB);
+}
+
+// A short rest, longer each time, that RequestStop() ends.
+void Rest(unsigned attempt) {
+  for (unsigned nap = 0; nap < 2u << (2 * attempt) && !StopRequested(); ++nap) {
+    const timespec time{0, 100'000'000};
+    nanosleep(&time, nullptr);
+  }
+}
+
+class Upload {
+ public:
+  Upload(S3Session& session, const std::string& key, const ByteSource& source)
+      : session_(session), key_(key), source_(source), part_size_(PartSize(source.size())) {}
+
+  Result<> Begin(const TextPairs& headers) {
+    S3Call call;
+    call.method = "POST";
+    call.key = key_;
+    call.query = {{"uploads", ""}};
+    call.headers = headers;
+    WD_ASSIGN(const HttpAnswer answer, session_.Send(call));
+    if (answer.status != 200) return session_.Explain(answer, key_);
+    WD_ASSIGN(id_, ReadS3Text(answer.body, "InitiateMultipartUploadResult/UploadId"));
+    return {};
+  }
+
+  Result<> SendParts() {
+    const uint64_t count = (source_.size() + part_size_ - 1) / part_size_;
+    const unsigned jobs = session_.options().jobs ? session_.options().jobs : 4;
+    etags_.reserve(count);
+    return RunOrdered<std::string>(
+        count, LimitsFor(jobs), [this](uint64_t index, unsigned) { return SendPartPatiently(index); },
+        [this](uint64_t, std::string etag) -> Result<> {
+          etags_.push_back(std::move(etag));
+          return {};
+        });
+  }
+
+  Result<bool> Complete(bool only_if_absent) {
+    std::string list =
+        "<CompleteMultipartUpload "
+        "xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">";
+    for (size_t i = 0; i < etags_.size(); ++i)
+      list += "<Part><PartNumber>" + std::to_string(i + 1) + "</PartNumber><ETag>" + XmlEscape(etags_[i]) +
+              "</ETag></Part>";
+    list += "</CompleteMultipartUpload>";
+    const MemorySource body(AsBytes(list));
+    S3Call call;
+    call.method = "POST";
+    call.key = key_;
+    call.query = {{"uploadId", id_}};
+    call.headers = {{"Content-Type", "application/xml"}};
+    if (only_if_absent) call.headers.emplace_back("If-None-Match", "*");
+    call.body = &body;
+    call.body_size = body.size();
+    call.once = only_if_absent;
+    WD_ASSIGN(const HttpAnswer answer, session_.Send(call));
+    if (answer.status == 412 && only_if_absent) return false;
+    if (answer.status != 200) return session_.Explain(answer, key_);
+    // A store that takes long says 200 before it knows the outcome, and the
+    // outcome afterwards.
+    const Result<std::string> etag = ReadS3Text(answer.body, "CompleteMultipartUploadResult/ETag");
+    if (etag.ok()) return true;
+    const std::optional<S3Error> late = ReadS3Error(answer.body);
+    if (late && late->code == "PreconditionFailed" && only_if_absent) return false;
+    Error error = session_.Explain(answer, key_);
+    error.kind = ErrorKind::kTransient;
+    return error;
+  }
+
+  // Parts that nobody completes are kept, and paid for, until somebody says
+  // this.
+  void Abort() {
+    S3Call call;
+    call.method = "DELETE";
+    call.key = key_;
+    call.query = {{"uploadId", id_}};
+    call.past_stop = true;
+    static_cast<void>(session_.Send(call));
+  }
+
+ private:
+  // Beginning anew with all parts because one of them stumbled would cost more
+  // than a second attempt at that one.
+  Result<std::string> SendPartPatiently(uint64_t index) {
+    for (unsigned attempt = 0;; ++attempt) {
+      Result<std::string> etag = SendPart(index);
+      if (etag.ok() || etag.error().kind != ErrorKind::kTransient) return etag;
+      if (attempt + 1 == kPartAttempts || attempt >= session_.options().retries) return etag;
+      Rest(attempt);
+    }
+  }
+
+  Result<std::string> SendPart(uint64_t index) {
+    S3Call call;
+    call.method = "PUT";
+    call.key = key_;
+    call.query = {{"partNumber", std::to_string(index + 1)}, {"uploadId", id_}};
+    call.body = &source_;
+    call.body_offset = index * part_size_;
+    call.body_size = std::min(part_size_, source_.size() - call.body_offset);
+    WD_ASSIGN(const HttpAnswer answer, session_.Send(call));
+    if (answer.status != 200) return session_.Explain(answer, key_);
+    const std::string* etag = answer.Header("etag");
+    if (!etag) return Error{ErrorKind::kIntegrity, "the store took a part of '" + key_ + "' and gave no ETag for it"};
+    return *etag;
+  }
+
+  S3Session& session_;
+  const std::string& key_;
+  const ByteSource& source_;
+  const uint64_t part_size_;
+  std::string id_;
+  std::vector<std::string> etags_;
+};
+
+}  // namespace
+
+Result<bool> WriteInParts(S3Session& session, const std::string& key, const ByteSource& source,
+                          const TextPairs& headers, bool only_if_absent) {
+  Upload upload(session, key, source);
+  WD_TRY(upload.Begin(headers));
+  Result<> sent = upload.SendParts();
+  if (!sent.ok()) {
+    upload.Abort();
+    return sent.TakeError();
+  }
+  Result<bool> completed = upload.Complete(only_if_absent);
+  if (!completed.ok() || !*completed) upload.Abort();
+  return completed;
+}
+
+}  // namespace wdelta

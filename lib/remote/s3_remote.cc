@@ -1,0 +1,206 @@
+#include "remote/s3_remote.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/text.h"
+#include "remote/ranged_answer.h"
+#include "remote/remote_key.h"
+#include "remote/s3_multipart.h"
+#include "remote/s3_session.h"
+#include "remote/s3_xml.h"
+
+namespace wdelta {
+
+namespace {
+
+constexpr uint64_t kMaxListing = 8 << 20;  // a thousand keys of a thousand bytes,
+                                           // each byte encoded as three, and more
+
+// The headers that ask the store to encrypt, from the environment.
+Result<TextPairs> EncryptionHeaders() {
+  const char* kind = std::getenv("WDELTA_SSE");
+  const char* key = std::getenv("WDELTA_SSE_KMS_KEY_ID");
+  TextPairs headers;
+  if (!kind || !*kind) return headers;
+  const std::string_view text = kind;
+  if (text != "AES256" && text != "aws:kms")
+    return Error{ErrorKind::kUsage, "WDELTA_SSE is '" + Shorten(TerminalText(text), 40) + "', not AES256 or aws:kms"};
+  headers.emplace_back("x-amz-server-side-encryption", kind);
+  if (text == "aws:kms" && key && *key) headers.emplace_back("x-amz-server-side-encryption-aws-kms-key-id", key);
+  return headers;
+}
+
+class S3Remote final : public Remote {
+ public:
+  S3Remote(S3Address address, const TransferOptions& options, NoteSink note, TextPairs encryption)
+      : session_(std::move(address), options, std::move(note)), encryption_(std::move(encryption)) {}
+
+  const std::string& url() const override { return session_.address().url; }
+  std::vector<std::pair<std::string, std::string>> Describe() override { return session_.Describe(); }
+
+  Result<ObjectPiece> Read(const std::string& key, uint64_t offset, uint64_t length,
+                           const std::string& version) override {
+    WD_TRY(CheckKey(key));
+    length = std::min(length, UINT64_MAX - offset);
+    const bool has_versions = !session_.address().hugging_face;
+    if (length > 0) {
+      S3Call call;
+      call.key = key;
+      call.headers = {{"Range", RangeHeader(offset, length)}};
+      if (!version.empty() && has_versions) call.headers.emplace_back("If-Match", version);
+      call.keep = ByteRange{offset, length};
+      call.max_answer = std::max(call.max_answer, length);
+      WD_ASSIGN(HttpAnswer answer, session_.Send(call));
+      if (answer.status == 412) return Changed(key);
+      if (answer.status == 200 || answer.status == 206) {
+        WD_ASSIGN(ObjectPiece piece, PieceOf(std::move(answer), offset, length, url() + "/" + key));
+        if (!has_versions) piece.version.clear();
+        // A store may ignore the condition.
+        if (!version.empty() && !piece.version.empty() && piece.version != version) return Changed(key);
+        return piece;
+      }
+      if (answer.status != 416) return session_.Explain(answer, key);
+    }
+    // Nothing was asked for, or the object ends before: all that is left to
+    // tell is how long it is.
+    WD_ASSIGN(const std::optional<Head> head, AskHead(key));
+    if (!head) return Error{ErrorKind::kNotFound, "no object '" + url() + "/" + key + "'"};
+    if (length > 0 && offset < head->info.size)
+      return Error{ErrorKind::kTransient, "'" + url() + "/" + key + "': the store gives no bytes from " +
+                                              std::to_string(offset) + " on, of " + std::to_string(head->info.size)};
+    return ObjectPiece{{}, head->info.size, has_versions ? head->version : ""};
+  }
+
+  Result<WriteResult> Write(const std::string& key, const ByteSource& source, WriteRule rule) override {
+    WD_TRY(CheckKey(key));
+    const bool if_absent = rule == WriteRule::kIfAbsent;
+    if (source.size() > kMultipartFrom) {
+      if (if_absent) {
+        WD_ASSIGN(const std::optional<Head> head, AskHead(key));
+        if (head) return WriteResult::kExists;
+      }
+      WD_ASSIGN(const bool written, WriteInParts(session_, key, source, encryption_, if_absent));
+      return written ? WriteResult::kWritten : WriteResult::kExists;
+    }
+    S3Call call;
+    call.method = "PUT";
+    call.key = key;
+    call.headers = encryption_;
+    if (if_absent) call.headers.emplace_back("If-None-Match", "*");
+    call.body = &source;
+    call.body_size = source.size();
+    call.once = if_absent;
+    WD_ASSIGN(const HttpAnswer answer, session_.Send(call));
+    if (answer.status == 200) return WriteResult::kWritten;
+    if (answer.status == 412 && if_absent) return WriteResult::kExists;
+    return session_.Explain(answer, key);
+  }
+
+  Result<std::optional<ObjectInfo>> Stat(const std::string& key) override {
+    WD_TRY(CheckKey(key));
+    WD_ASSIGN(const std::optional<Head> head, AskHead(key));
+    return head ? std::optional(head->info) : std::nullopt;
+  }
+
+  Result<ObjectPage> List(const std::string& prefix, const std::string& after, unsigned limit) override {
+    WD_TRY(CheckKeyPrefix(prefix));
+    if (limit < 1 || limit > 1000) return Error{ErrorKind::kUsage, "a page of a listing has 1 to 1000 objects"};
+    const std::string& root = session_.address().prefix;
+    S3Call call;
+    call.query = {
+        {"list-type", "2"}, {"encoding-type", "url"}, {"prefix", root + prefix}, {"max-keys", std::to_string(limit)}};
+    if (!after.empty()) call.query.emplace_back("start-after", root + after);
+    call.max_answer = kMaxListing;
+    WD_ASSIGN(const HttpAnswer answer, session_.Send(call));
+    if (answer.status != 200) return session_.Explain(answer, std::nullopt);
+    WD_ASSIGN(S3Listing listing, ReadS3Listing(answer.body));
+    ObjectPage page;
+    page.more = listing.more;
+    const std::string* date = answer.Header("date");
+    page.now = date ? ParseHttpDate(*date).value_or(0) : 0;
+    for (ObjectInfo& object : listing.objects) {
+      if (!object.key.starts_with(root + prefix))
+        return Error{ErrorKind::kIntegrity, "the listing of '" + url() + "' has a key outside of what was asked for"};
+      object.key.erase(0, root.size());
+      const std::string& last = page.objects.empty() ? after : page.objects.back().key;
+      if (object.key <= last && !(page.objects.empty() && after.empty()))
+        return Error{ErrorKind::kIntegrity, "the listing of '" + url() + "' is not in order"};
+      page.objects.push_back(std::move(object));
+    }
+    if (page.more && page.objects.empty())
+      return Error{ErrorKind::kIntegrity, "the listing of '" + url() + "' says that there is more, and gives nothing"};
+    return page;
+  }
+
+  Result<> Remove(const std::string& key) override {
+    WD_TRY(CheckKey(key));
+    S3Call call;
+    call.method = "DELETE";
+    call.key = key;
+    WD_ASSIGN(const HttpAnswer answer, session_.Send(call));
+    if (answer.status == 200 || answer.status == 204) return {};
+    Error error = session_.Explain(answer, key);
+    const std::optional<S3Error> details = ReadS3Error(answer.body);
+    if (error.kind == ErrorKind::kNotFound && details && details->code == "NoSuchKey") return {};
+    return error;
+  }
+
+ private:
+  struct Head {
+    ObjectInfo info;
+    std::string version;
+  };
+
+  Error Changed(const std::string& key) const {
+    return Error{ErrorKind::kConflict, "object '" + url() + "/" + key + "' changed while it was read"};
+  }
+
+  Result<std::optional<Head>> AskHead(const std::string& key) {
+    S3Call call;
+    call.method = "HEAD";
+    call.key = key;
+    WD_ASSIGN(const HttpAnswer answer, session_.Send(call));
+    if (answer.status == 404) return std::optional<Head>();
+    if (answer.status != 200) return session_.Explain(answer, key);
+    WD_ASSIGN(ObjectInfo info, InfoOf(answer, url() + "/" + key));
+    info.key = key;
+    const std::string* etag = answer.Header("etag");
+    return std::optional(Head{std::move(info), etag ? *etag : ""});
+  }
+
+  S3Session session_;
+  const TextPairs encryption_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Remote>> OpenS3Remote(const std::string& url, const TransferOptions& options, NoteSink note) {
+  const AwsSettings settings = ReadAwsSettings();
+  TransferOptions used = options;
+  if (used.ca_file.empty()) used.ca_file = settings.ca_bundle;
+  S3Place place;
+  place.endpoint = options.endpoint;
+  place.region = options.region.empty() ? settings.region : options.region;
+  if (url.starts_with("hf://")) {
+    const char* endpoint = std::getenv("WDELTA_HF_S3_ENDPOINT");
+    if (place.endpoint.empty() && endpoint) place.endpoint = endpoint;
+  } else if (place.endpoint.empty()) {
+    place.endpoint = settings.endpoint;
+  }
+  if (options.path_style || settings.path_style) place.bucket = BucketPlace::kPath;
+  const char* addressing = std::getenv("WDELTA_S3_ADDRESSING");
+  if (addressing && *addressing && !options.path_style) {
+    const std::string_view text = addressing;
+    if (text != "path" && text != "virtual")
+      return Error{ErrorKind::kUsage,
+                   "WDELTA_S3_ADDRESSING is '" + Shorten(TerminalText(text), 40) + "', not path or virtual"};
+    place.bucket = text == "path" ? BucketPlace::kPath : BucketPlace::kHost;
+  }
+  WD_ASSIGN(S3Address address, ParseS3Address(url, place));
+  WD_ASSIGN(TextPairs encryption, EncryptionHeaders());
+  return std::unique_ptr<Remote>(
+      std::make_unique<S3Remote>(std::move(address), used, std::move(note), std::move(encryption)));
+}
+
+}  // namespace wdelta

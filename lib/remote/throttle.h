@@ -1,0 +1,46 @@
+// Shares a number of bytes a second among all transfers: each takes its bytes in turn and sleeps until they are due.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+#include <mutex>
+
+#include "base/parallel.h"
+
+namespace wdelta {
+
+class Throttle {
+ public:
+  explicit Throttle(uint64_t bytes_per_second) : rate_(static_cast<double>(bytes_per_second)) {}
+
+  void Take(size_t bytes) {
+    if (rate_ <= 0) return;
+    double due = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      const double now = MonotonicSeconds();
+      next_ = std::max(next_, now - 0.05) + static_cast<double>(bytes) / rate_;
+      due = next_;
+    }
+    for (double left = due - MonotonicSeconds(); left > 0 && !StopRequested(); left = due - MonotonicSeconds()) {
+      const double nap = std::min(left, 0.1);
+      const timespec time{0, static_cast<long>(nap * 1e9)};
+      nanosleep(&time, nullptr);
+    }
+  }
+
+ private:
+  static double MonotonicSeconds() {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+  }
+
+  const double rate_;
+  std::mutex mutex_;
+  double next_ = 0;
+};
+
+}  // namespace wdelta

@@ -1,0 +1,247 @@
+#include "remote/folder_remote.h"
+
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <ctime>
+#include <thread>
+
+#include "remote/contract.h"
+#include "remote/file_url.h"
+#include "remote/retry.h"
+#include "support/expect.h"
+#include "support/faulty_remote.h"
+#include "support/scratch_folder.h"
+
+namespace wdelta {
+namespace {
+
+std::unique_ptr<Remote> Open(const std::string& path) {
+  auto remote = OpenFolderRemote("file://" + path);
+  REQUIRE_OK(remote);
+  return std::move(*remote);
+}
+
+Result<WriteResult> Put(Remote& remote, const std::string& key, std::string_view text,
+                        WriteRule rule = WriteRule::kReplace) {
+  return remote.Write(key, MemorySource(AsBytes(text)), rule);
+}
+
+// Makes a system call fail with `errno_value` for the calling thread, from now on.
+bool ForbidCall(unsigned number, unsigned errno_value) {
+  sock_filter code[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | errno_value),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog program{sizeof code / sizeof code[0], code};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+TEST_CASE("a folder keeps the contract of a remote") {
+  const ScratchFolder folder;
+  CheckContract([&] { return Open(folder / "not/yet/there"); }, {.large = true});
+  CHECK(folder.TreeOf("not/yet/there/.tmp").empty());
+}
+
+TEST_CASE("a folder behind faults keeps the contract when retries are around them") {
+  const ScratchFolder folder;
+  uint64_t seed = 0;
+  CheckContract(
+      [&] {
+        RetryPace pace;
+        pace.wait = [](double) { return Result<>(); };
+        return WithRetries(
+            WithFaults(Open(folder.path()),
+                       AtRandom(++seed, {Fault::kFail, Fault::kCutShort, Fault::kDelay, Fault::kLoseAnswer}, 8)),
+            TransferOptions{.retries = 20}, nullptr, pace);
+      },
+      {.listed = 300});
+}
+
+TEST_CASE("a file URL names an absolute path, percent-decoded") {
+  const auto path = [](const std::string& url) {
+    const auto result = PathOfFileUrl(url);
+    return result.ok() ? *result : "refused";
+  };
+  CHECK(path("file:///a/b") == "/a/b");
+  CHECK(path("file:///a/b///") == "/a/b");
+  CHECK(path("file://localhost/a") == "/a");
+  CHECK(path("file:///a%20b%2Fc%2fd%C3%a4") == "/a b/c/d\xc3\xa4");
+  CHECK(path("file:///a b?c#d") == "/a b?c#d");
+  for (const char* url : {"file://", "file:///", "file://host/a", "file://a/b", "file://./a", "file://a", "file:/a",
+                          "/a", "file:///a%", "file:///a%2", "file:///a%zz", "file:///a%-1", "file:///a%00b"}) {
+    INFO(url);
+    CHECK_FAILS(PathOfFileUrl(url), ErrorKind::kUsage, url);
+  }
+  CHECK_FAILS(OpenFolderRemote("file://host/a"), ErrorKind::kUsage, "host");
+}
+
+TEST_CASE("a folder that is not there has no objects until the first write creates it") {
+  const ScratchFolder folder;
+  const auto remote = Open(folder / "a/b");
+  CHECK_FAILS(remote->Read("k", 0, 1), ErrorKind::kNotFound, "no object 'k'");
+  const auto info = remote->Stat("k");
+  REQUIRE_OK(info);
+  CHECK_FALSE(info->has_value());
+  const auto page = remote->List("", "", 10);
+  REQUIRE_OK(page);
+  CHECK(page->objects.empty());
+  REQUIRE_OK(remote->Remove("k"));
+  CHECK_FALSE(folder.Exists("a"));
+  REQUIRE_OK(Put(*remote, "k", "x"));
+  CHECK(folder.Read("a/b/k") == "x");
+}
+
+TEST_CASE("objects are files whose path is their key") {
+  const ScratchFolder folder;
+  const auto remote = Open(folder.path());
+  REQUIRE_OK(Put(*remote, "p/q/r", "content"));
+  CHECK(folder.Read("p/q/r") == "content");
+  folder.Write("s/t", "from elsewhere");
+  const auto piece = remote->Read("s/t", 5, 100);
+  REQUIRE_OK(piece);
+  CHECK(AsText(piece->bytes) == "elsewhere");
+}
+
+TEST_CASE("names that no key can have are not listed") {
+  const ScratchFolder folder;
+  for (const char* name : {"k", ".hidden", ".tmp/x", "Upper", "a b", "sub/.x", "sub/ok", ".git/config"})
+    folder.Write(name, "x");
+  REQUIRE(symlink("k", (folder / "link").c_str()) == 0);
+  REQUIRE(symlink("sub", (folder / "link-to-folder").c_str()) == 0);
+  REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  const auto page = Open(folder.path())->List("", "", 1000);
+  REQUIRE_OK(page);
+  REQUIRE(page->objects.size() == 2);
+  CHECK(page->objects[0].key == "k");
+  CHECK(page->objects[1].key == "sub/ok");
+}
+
+TEST_CASE("no link inside the folder leads out of it, and what is no file is refused") {
+  const ScratchFolder folder;
+  folder.Write("outside/secret", "secret");
+  folder.Write("root/k", "x");
+  REQUIRE(symlink("../outside", (folder / "root/out").c_str()) == 0);
+  REQUIRE(symlink("../outside/secret", (folder / "root/leak").c_str()) == 0);
+  REQUIRE(mkfifo((folder / "root/pipe").c_str(), 0600) == 0);
+  const auto remote = Open(folder / "root");
+  CHECK_FAILS(remote->Read("out/secret", 0, 10), ErrorKind::kRefused, "symbolic link");
+  CHECK_FAILS(remote->Stat("out/secret"), ErrorKind::kRefused, "symbolic link");
+  CHECK_FAILS(remote->Remove("out/secret"), ErrorKind::kRefused, "symbolic link");
+  CHECK_FAILS(Put(*remote, "out/new", "x"), ErrorKind::kRefused, "symbolic link");
+  CHECK_FAILS(remote->Read("leak", 0, 10), ErrorKind::kRefused, "symbolic link");
+  CHECK_FAILS(remote->Stat("leak"), ErrorKind::kRefused, "not a regular file");
+  CHECK_FAILS(remote->Read("pipe", 0, 10), ErrorKind::kRefused, "not a regular file");
+  CHECK(folder.TreeOf("outside").size() == 1);
+
+  // The folder itself may be reached through a link, and its temporary files may not.
+  REQUIRE(symlink("root", (folder / "way").c_str()) == 0);
+  const auto through = Open(folder / "way");
+  REQUIRE_OK(through->Read("k", 0, 1));
+  REQUIRE(symlink("../outside", (folder / "root/.tmp").c_str()) == 0);
+  CHECK_FAILS(Put(*through, "n", "x"), ErrorKind::kRefused, "symbolic link");
+  CHECK(folder.TreeOf("outside").size() == 1);
+}
+
+TEST_CASE("an object where a folder is needed, or the other way round, is refused") {
+  const ScratchFolder folder;
+  const auto remote = Open(folder.path());
+  REQUIRE_OK(Put(*remote, "a", "x"));
+  REQUIRE_OK(Put(*remote, "b/c", "x"));
+  CHECK_FAILS(Put(*remote, "a/b", "x"), ErrorKind::kRefused, "a file is where a folder should be");
+  CHECK_FAILS(Put(*remote, "b", "x", WriteRule::kReplace), ErrorKind::kRefused, "a folder");
+  CHECK_FAILS(Put(*remote, "b", "x", WriteRule::kIfAbsent), ErrorKind::kRefused, "a folder");
+  REQUIRE_OK(remote->Remove("b"));
+  CHECK(folder.Read("b/c") == "x");
+  CHECK(folder.TreeOf(".tmp").empty());
+}
+
+TEST_CASE("what a crash left behind is removed a day later, and nothing younger") {
+  const ScratchFolder folder;
+  folder.Write(".tmp/old", "x");
+  folder.Write(".tmp/young", "x");
+  const timespec times[] = {{time(nullptr) - 23 * 3600, 0}, {time(nullptr) - 23 * 3600, 0}};
+  REQUIRE(utimensat(AT_FDCWD, (folder / ".tmp/young").c_str(), times, 0) == 0);
+  REQUIRE_OK(Put(*Open(folder.path()), "k", "x"));
+  CHECK(Names(folder.TreeOf(".tmp")) == Names({{"young", "x"}}));
+}
+
+TEST_CASE("a source that fails leaves nothing behind") {
+  class Failing final : public ByteSource {
+   public:
+    uint64_t size() const override { return 3 << 20; }
+    Result<> ReadAt(uint64_t offset, MutableByteSpan out) const override {
+      if (offset > 0) return Error{ErrorKind::kConflict, "the source changed"};
+      std::fill(out.begin(), out.end(), uint8_t{1});
+      return {};
+    }
+  };
+  const ScratchFolder folder;
+  const auto remote = Open(folder.path());
+  CHECK_FAILS(remote->Write("k", Failing(), WriteRule::kReplace), ErrorKind::kConflict, "the source changed");
+  CHECK_FALSE(folder.Exists("k"));
+  CHECK(folder.TreeOf(".tmp").empty());
+}
+
+TEST_CASE("where the file system has no links, a rename that replaces nothing does the same") {
+  const ScratchFolder folder;
+  std::string first, second, third;
+  std::thread([&] {
+    const auto remote = Open(folder.path());
+    if (!ForbidCall(__NR_linkat, EPERM)) return;
+    const auto outcome = [](const Result<WriteResult>& result) {
+      return !result.ok() ? result.error().message : *result == WriteResult::kWritten ? "written" : "exists";
+    };
+    first = outcome(Put(*remote, "k", "one", WriteRule::kIfAbsent));
+    second = outcome(Put(*remote, "k", "two", WriteRule::kIfAbsent));
+    if (!ForbidCall(__NR_renameat2, EINVAL)) return;
+    third = outcome(Put(*remote, "n", "three", WriteRule::kIfAbsent));
+  }).join();
+  CHECK(first == "written");
+  CHECK(second == "exists");
+  CHECK(third ==
+        "the file system of '" + folder.path() + "' cannot create a file only if it is absent (link, renameat2)");
+  CHECK(folder.Read("k") == "one");
+  CHECK_FALSE(folder.Exists("n"));
+  CHECK(folder.TreeOf(".tmp").empty());
+}
+
+TEST_CASE("a file server that is away for a moment is passing trouble, a full disk is not") {
+  const ScratchFolder folder;
+  REQUIRE_OK(Put(*Open(folder.path()), "k", "one"));
+  ErrorKind read = ErrorKind::kUsage, written = ErrorKind::kUsage;
+  std::thread([&] {
+    const auto remote = Open(folder.path());
+    if (ForbidCall(__NR_pread64, ESTALE)) read = remote->Read("k", 0, 1).error().kind;
+    if (ForbidCall(__NR_pwrite64, ENOSPC)) written = Put(*remote, "n", "two").error().kind;
+  }).join();
+  CHECK(read == ErrorKind::kTransient);
+  CHECK(written == ErrorKind::kLocalIo);
+  CHECK(folder.TreeOf(".tmp").empty());
+}
+
+TEST_CASE("without permission nothing is read or written") {
+  const ScratchFolder folder;
+  ErrorKind read = ErrorKind::kUsage, written = ErrorKind::kUsage;
+  REQUIRE_OK(Put(*Open(folder.path()), "k", "one"));
+  std::thread([&] {
+    const auto remote = Open(folder.path());
+    if (!ForbidCall(__NR_openat, EACCES)) return;
+    read = remote->Read("k", 0, 1).error().kind;
+    written = Put(*remote, "n", "two").error().kind;
+  }).join();
+  CHECK(read == ErrorKind::kDenied);
+  CHECK(written == ErrorKind::kDenied);
+}
+
+}  // namespace
+}  // namespace wdelta

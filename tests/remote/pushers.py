@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+"""Many pushers on one history: none of their pushes may be lost, doubled or damaged.
+
+  pushers.py [--pushers 8] [--pushes 50] [--seed N] [--remote file|rgw] [--program FILE]
+
+Each pusher has a home of its own and pushes its checkpoints one after the other with --rebase. About one push in twenty
+is killed at some moment, and the same command repeated until it succeeds; on rgw, the answer to about one in twenty is
+lost after the store has done the work. In the end every push has to be in the history exactly once, with nothing
+beside them and no gaps, the program's own verify has to agree, and every record has to give the very bytes that were
+pushed. Prints one line of figures; exit 1 if anything is wrong.
+"""
+
+import argparse
+import collections
+import json
+import pathlib
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+from lying_proxy import LyingProxy
+from made_steps import ROOT, Gateway, Maker, Wrong, clean_environment, expect, installed, label_of, records_of
+
+KILLED = 0.05
+LOST = ("lost_answer:0.04:PUT:/records/", "lost_answer:0.01:PUT:/objects/", "lost_answer:0.01:PUT:/tip.json")
+PATIENCE = 120  # seconds for one run; far more than it needs
+REPEATS = 30
+
+
+class Pusher(threading.Thread):
+    def __init__(self, number, fleet):
+        super().__init__(daemon=True)
+        self.number, self.fleet = number, fleet
+        self.home = fleet.folder / f"pusher-{number}"
+        self.rng = random.Random(f"{fleet.seed}/kills/{number}")
+        self.trouble = None
+
+    def run(self):
+        try:
+            for push in range(1, self.fleet.pushes + 1):
+                self.push(push)
+        except Exception as trouble:  # told by the main thread
+            self.trouble = trouble
+            self.fleet.stop = True
+
+    def push(self, push):
+        label = f"{self.number}.{push}"
+        source = self.home / f"checkpoint-{push}"
+        self.fleet.maker.write(source, label)
+        step = 100000 * self.number + push
+        words = [self.fleet.program, "push", source, self.fleet.remote, "--step", step, "--rebase", "--json",
+                 "--retries", 20]
+        self.fleet.intend(label, step)
+        kills = 1 if self.rng.random() < KILLED else 0
+        for _ in range(REPEATS):
+            if self.fleet.stop:
+                return
+            code, said, notes = self.once(words, kills)
+            kills = max(0, kills - 1)
+            if code == 0:
+                self.fleet.acknowledge(label, step, json.loads(said))
+                break
+            self.fleet.count(f"exit {code}")
+            # Killed by us, or what the manual says may pass. Not even a conflict may get through --rebase.
+            expect(code in (-9, 7), f"push {label} exits {code}: {notes.strip()} {said.strip()}")
+        else:
+            raise Wrong(f"push {label} did not succeed in {REPEATS} runs")
+        # The trainer keeps the last two.
+        shutil.rmtree(self.home / f"checkpoint-{push - 2}", ignore_errors=True)
+
+    def once(self, words, kill):
+        environment = {**self.fleet.environment, "HOME": str(self.home)}
+        begun = time.monotonic()
+        child = subprocess.Popen([str(word) for word in words], env=environment, stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            said, notes = child.communicate(timeout=self.rng.uniform(0, self.fleet.usual) if kill else PATIENCE)
+            self.fleet.took(time.monotonic() - begun)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            said, notes = child.communicate()
+            expect(kill, f"no end after {PATIENCE} s: {words}")
+        return child.returncode, said, notes
+
+
+class Fleet:
+    """What the pushers share, and what they said."""
+
+    def __init__(self, options, folder):
+        self.folder, self.program, self.seed = folder, options.program.resolve(), options.seed
+        self.pushers, self.pushes = options.pushers, options.pushes
+        self.maker, self.mutex = Maker(options.seed), threading.Lock()
+        self.intended, self.acknowledged, self.counts = {}, {}, collections.Counter()
+        self.usual, self.stop = 0.5, False
+        self.log = open(folder / "acknowledged.log", "w")
+
+    def at(self, remote, environment):
+        self.remote, self.environment = remote, environment
+
+    def took(self, seconds):
+        with self.mutex:
+            self.usual = 0.95 * self.usual + 0.05 * seconds
+
+    def count(self, what):
+        with self.mutex:
+            self.counts[what] += 1
+
+    def intend(self, label, step):
+        with self.mutex:
+            self.intended[label] = step
+
+    def acknowledge(self, label, step, report):
+        with self.mutex:
+            expect(report["ok"] and report["step"] == step, f"push {label} reports {report}")
+            self.acknowledged[label] = report["number"]
+            self.counts["retries"] += report["retries"]
+            self.log.write(f"{label} {report['number']} {report['already_there']}\n")
+            self.log.flush()
+
+    def run(self):
+        crew = [Pusher(number, self) for number in range(1, self.pushers + 1)]
+        for each in crew:
+            each.start()
+        for each in crew:
+            each.join()
+        troubles = [each.trouble for each in crew if each.trouble]
+        if troubles:
+            raise troubles[0]
+
+    # ---- the oracle ------------------------------------------------------------------------------------------------
+
+    def judge(self, copy, remote):
+        """`copy`: a folder with the history's objects; `remote`: the store without a proxy."""
+        records = records_of(copy)
+        labels = {step: label for label, step in self.intended.items()}
+        seen = collections.Counter(labels.get(record["step"], f"step {record['step']}") for record in records)
+        doubled = sorted(label for label, times in seen.items() if times > 1)
+        missing, strange = sorted(set(self.acknowledged) - set(seen)), sorted(set(seen) - set(self.acknowledged))
+        expect(not missing, f"{len(missing)} pushes that succeeded are not in the history: {missing[:9]}")
+        expect(not strange, f"{len(strange)} records that nobody pushed with success: {strange[:9]}")
+        expect(not doubled, f"{len(doubled)} pushes are in the history more than once: {doubled[:9]}")
+        expect(len(records) == self.pushers * self.pushes, f"{len(records)} records")
+        for record in records:
+            label = labels[record["step"]]
+            expect(self.acknowledged[label] == record["number"],
+                   f"push {label} was told {self.acknowledged[label]}, and is record {record['number']}")
+        self.tool("verify", remote)
+        replica = self.folder / "replica"
+        for record in records:
+            number, label = record["number"], labels[record["step"]]
+            self.tool("pull", f"{remote}@{number}", replica)
+            expect(label_of(replica / "current") == label, f"record {number} is not '{label}'")
+            self.maker.check(replica / "current", label, f"record {number}")
+        return records
+
+    def tool(self, *words):
+        outcome = subprocess.run([str(word) for word in (self.program, *words, "-q")], env=self.environment,
+                                 stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE)
+        expect(outcome.returncode == 0, f"{words[0]} {words[1]} exits {outcome.returncode}: {outcome.stderr.strip()}")
+
+
+def on_folder(fleet):
+    fleet.at(f"file://{fleet.folder}/store", clean_environment(fleet.folder))
+    (fleet.folder / "store").mkdir()
+    begun = time.monotonic()
+    fleet.run()
+    seconds = time.monotonic() - begun
+    fleet.judge(fleet.folder / "store", fleet.remote)
+    return seconds, 0
+
+
+def on_gateway(fleet, log):
+    with Gateway(fleet.folder / "rgw") as gateway:
+        proxy = LyingProxy(gateway.endpoint, LOST, fleet.seed, log).start()
+        fleet.at("s3://steps/run", {**gateway.environment, "AWS_ENDPOINT_URL": proxy.address})
+        begun = time.monotonic()
+        fleet.run()
+        seconds = time.monotonic() - begun
+        fleet.at("s3://steps/run", gateway.environment)
+        gateway.aws("s3", "cp", "--only-show-errors", "--recursive", "s3://steps/run/records",
+                    fleet.folder / "copy/records")
+        fleet.judge(fleet.folder / "copy", fleet.remote)
+        return seconds, sum(proxy.lies.values())
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--pushers", type=int, default=8)
+    parser.add_argument("--pushes", type=int, default=50, help="of each")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--remote", choices=("file", "rgw"), default="rgw")
+    parser.add_argument("--program", type=pathlib.Path, default=ROOT / "build/release/wdelta")
+    parser.add_argument("--keep", type=pathlib.Path, help="work below this folder, and leave it")
+    options = parser.parse_args()
+    if options.remote == "rgw":
+        installed("radosgw", "ceph-mon", "ceph-osd", "aws")
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="wdelta-pushers-", dir=options.keep))
+    fleet = Fleet(options, folder)
+    name = f"{options.pushers} pushers x {options.pushes} pushes on {options.remote}, seed {options.seed}"
+    try:
+        with open(folder / "proxy.log", "w") as log:
+            seconds, lost = on_folder(fleet) if options.remote == "file" else on_gateway(fleet, log)
+        print(f"{name}: {len(fleet.acknowledged)} records, none lost, none doubled, all rebuilt bit-exact; "
+              f"{fleet.counts['exit -9']} killed, {lost} answers lost, {fleet.counts['exit 7']} repeated after exit 7, "
+              f"{fleet.counts['retries']} retries, {seconds:.1f} s", flush=True)
+    except Wrong as wrong:
+        print(f"{name}: WRONG: {wrong}", flush=True)
+        sys.exit(1)
+    finally:
+        if not options.keep:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,126 @@
+#include "support/memory_remote.h"
+
+#include <algorithm>
+#include <ctime>
+
+#include "base/parallel.h"
+#include "remote/remote_key.h"
+
+namespace wdelta {
+
+void MemoryStore::SetClock(std::function<int64_t()> clock) {
+  const std::lock_guard lock(mutex_);
+  clock_ = std::move(clock);
+}
+
+uint64_t MemoryStore::Calls(const std::string& method) const {
+  const std::lock_guard lock(mutex_);
+  uint64_t calls = 0;
+  for (const auto& [name, count] : calls_) calls += method.empty() || name == method ? count : 0;
+  return calls;
+}
+
+void MemoryStore::ForgetCalls() {
+  const std::lock_guard lock(mutex_);
+  calls_.clear();
+}
+
+std::map<std::string, MemoryStore::Object> MemoryStore::Objects() const {
+  const std::lock_guard lock(mutex_);
+  return objects_;
+}
+
+void MemoryStore::Put(const std::string& key, Bytes bytes) {
+  const std::lock_guard lock(mutex_);
+  objects_[key] = {std::move(bytes), Now(), ++versions_};
+}
+
+void MemoryStore::Erase(const std::string& key) {
+  const std::lock_guard lock(mutex_);
+  objects_.erase(key);
+}
+
+class MemoryRemote final : public Remote {
+ public:
+  explicit MemoryRemote(std::shared_ptr<MemoryStore> store) : store_(std::move(store)) {}
+
+  const std::string& url() const override { return url_; }
+
+  Result<ObjectPiece> Read(const std::string& key, uint64_t offset, uint64_t length,
+                           const std::string& version) override {
+    WD_TRY(Begin("read", key));
+    const std::lock_guard lock(store_->mutex_);
+    const auto found = store_->objects_.find(key);
+    if (found == store_->objects_.end())
+      return Error{ErrorKind::kNotFound, "no object '" + key + "' in '" + url_ + "'"};
+    const MemoryStore::Object& object = found->second;
+    ObjectPiece piece;
+    piece.size = object.bytes.size();
+    piece.version = std::to_string(object.version);
+    if (!version.empty() && version != piece.version)
+      return Error{ErrorKind::kConflict, "object '" + key + "' in '" + url_ + "' changed while it was read"};
+    if (offset < piece.size) {
+      const ByteSpan part = ByteSpan(object.bytes).subspan(offset, std::min(length, piece.size - offset));
+      piece.bytes.assign(part.begin(), part.end());
+    }
+    return piece;
+  }
+
+  Result<WriteResult> Write(const std::string& key, const ByteSource& source, WriteRule rule) override {
+    WD_TRY(Begin("write", key));
+    Bytes bytes(source.size());
+    WD_TRY(source.ReadAt(0, bytes));
+    const std::lock_guard lock(store_->mutex_);
+    if (rule == WriteRule::kIfAbsent && store_->objects_.contains(key)) return WriteResult::kExists;
+    store_->objects_[key] = {std::move(bytes), store_->Now(), ++store_->versions_};
+    return WriteResult::kWritten;
+  }
+
+  Result<std::optional<ObjectInfo>> Stat(const std::string& key) override {
+    WD_TRY(Begin("stat", key));
+    const std::lock_guard lock(store_->mutex_);
+    const auto found = store_->objects_.find(key);
+    if (found == store_->objects_.end()) return std::optional<ObjectInfo>();
+    return std::optional(ObjectInfo{key, found->second.bytes.size(), found->second.modified});
+  }
+
+  Result<ObjectPage> List(const std::string& prefix, const std::string& after, unsigned limit) override {
+    WD_TRY(Begin("list", "any"));
+    WD_TRY(CheckKeyPrefix(prefix));
+    const std::lock_guard lock(store_->mutex_);
+    ObjectPage page;
+    page.now = store_->Now();
+    for (auto at = store_->objects_.upper_bound(after); at != store_->objects_.end(); ++at) {
+      if (!at->first.starts_with(prefix)) continue;
+      page.more = page.objects.size() == limit;
+      if (page.more) break;
+      page.objects.push_back({at->first, at->second.bytes.size(), at->second.modified});
+    }
+    return page;
+  }
+
+  Result<> Remove(const std::string& key) override {
+    WD_TRY(Begin("remove", key));
+    const std::lock_guard lock(store_->mutex_);
+    store_->objects_.erase(key);
+    return {};
+  }
+
+ private:
+  Result<> Begin(const char* method, const std::string& key) {
+    if (StopRequested()) return Error{ErrorKind::kInterrupted, "interrupted"};
+    WD_TRY(CheckKey(key));
+    const std::lock_guard lock(store_->mutex_);
+    ++store_->calls_[method];
+    return {};
+  }
+
+  const std::shared_ptr<MemoryStore> store_;
+  const std::string url_ = "memory://";
+};
+
+std::unique_ptr<Remote> OpenMemoryRemote(std::shared_ptr<MemoryStore> store) {
+  return std::make_unique<MemoryRemote>(std::move(store));
+}
+
+}  // namespace wdelta
