@@ -1,8 +1,11 @@
 // The walk from right to left: deltas and a base become a checkpoint, or the proof that they would.
+#include "inbound.h"
+
 #include <filesystem>
 
 #include "checkpoint/checkpoint_editor.h"
 #include "in_place.h"
+#include "replica.h"
 
 namespace wdelta {
 
@@ -15,7 +18,8 @@ struct Opened {
 };
 
 // `base` may also name an anchor pack, which then is the first delta.
-Result<Opened> OpenBaseAndDeltas(const std::string& base, std::vector<std::string> deltas, const Context& context) {
+Result<Opened> OpenBaseAndDeltas(const std::string& base, std::vector<std::string> deltas, Trust trust,
+                                 const Context& context) {
   std::error_code failed;
   bool from_anchor = base == "-";
   if (!from_anchor && std::filesystem::is_regular_file(base, failed)) {
@@ -26,7 +30,7 @@ Result<Opened> OpenBaseAndDeltas(const std::string& base, std::vector<std::strin
     return Error{ErrorKind::kUsage, "no delta to apply",
                  "only an anchor is rebuilt without one: 'wdelta pack --anchor'"};
   }
-  WD_ASSIGN(auto readers, OpenDeltas(deltas, Trust::kWhole));
+  WD_ASSIGN(auto readers, OpenDeltas(deltas, trust));
   Opened opened;
   if (!from_anchor) {
     const Layout& layout = readers.back()->index().layout;
@@ -164,14 +168,35 @@ Result<VerifyReport> VerifyDelta(const VerifyRequest& request, const Context& co
   return report;
 }
 
+// A folder that a pull keeps: its current version, held against the state that the pull proved.
+Result<VerifyReport> VerifyPulled(const VerifyRequest& request, const ReplicaVersion& version, const Context& context) {
+  VerifyRequest current = request;
+  current.target = request.target + "/versions/" + version.name;
+  current.files = {{"*"}, {}};  // it holds exactly the files of its checkpoint
+  WD_ASSIGN(VerifyReport report, VerifyCheckpoint(current, context));
+  report.kind = "pulled folder";
+  if (request.quick || report.identity.state == Hex(version.state)) return report;
+  Error error{ErrorKind::kIntegrity,
+              "'" + current.target + "' is no longer what was pulled as record " + std::to_string(version.number)};
+  error.path = current.target;
+  error.expected = Hex(version.state);
+  error.found = report.identity.state;
+  error.hint = "remove that folder and pull again";
+  return error;
+}
+
 }  // namespace
 
 Result<ApplyReport> Apply(const ApplyRequest& request, const Context& context) {
+  return ApplyDeltas(request, Trust::kWhole, context);
+}
+
+Result<ApplyReport> ApplyDeltas(const ApplyRequest& request, Trust trust, const Context& context) {
   if (request.in_place == !request.output.empty()) {
     return Error{ErrorKind::kUsage, "apply needs an output or 'in place', not both"};
   }
   if (request.in_place) WD_TRY(RecoverInPlace(request.base, request.durable));
-  WD_ASSIGN(const Opened opened, OpenBaseAndDeltas(request.base, request.deltas, context));
+  WD_ASSIGN(const Opened opened, OpenBaseAndDeltas(request.base, request.deltas, trust, context));
   const DeltaIndex& last = opened.chain->last().index();
   ApplyReport report;
   report.totals = last.totals;
@@ -197,10 +222,21 @@ Result<ApplyReport> Apply(const ApplyRequest& request, const Context& context) {
   return report;
 }
 
+Result<StateDigests> ProveDeltas(const std::vector<std::string>& packs, const Context& context) {
+  WD_ASSIGN(const Opened opened,
+            OpenBaseAndDeltas(packs.front(), {packs.begin() + 1, packs.end()}, Trust::kIndex, context));
+  WD_TRY(Rebuild(opened, nullptr, context));
+  return opened.chain->last().index().result;
+}
+
 Result<VerifyReport> Verify(const VerifyRequest& request, const Context& context) {
   std::error_code failed;
+  if (request.target != "-" && std::filesystem::is_directory(request.target, failed)) {
+    WD_ASSIGN(const std::optional<ReplicaVersion> pulled, CurrentVersionIn(request.target));
+    return pulled ? VerifyPulled(request, *pulled, context) : VerifyCheckpoint(request, context);
+  }
   bool is_delta = request.target == "-";
-  if (!is_delta && !std::filesystem::is_directory(request.target, failed)) {
+  if (!is_delta) {
     WD_ASSIGN(is_delta, LooksLikeDelta(request.target));
   }
   return is_delta ? VerifyDelta(request, context) : VerifyCheckpoint(request, context);

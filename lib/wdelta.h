@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json_object.h"
 #include "base/result.h"
 #include "base/words.h"
 
@@ -125,17 +126,190 @@ struct ApplyReport {
 WDELTA_EXPORT Result<ApplyReport> Apply(const ApplyRequest& request, const Context& context);
 
 struct VerifyRequest {
-  std::string target;   // a checkpoint, a pack or a plain delta
+  std::string target;   // a checkpoint, a pack, a plain delta, or a folder that a pull keeps
   std::string against;  // checkpoint against its pack or another checkpoint; a delta against its base; may be empty
   bool quick = false;   // structure only: no tensor data are read
   FileChoice files;
 };
 struct VerifyReport {
-  std::string kind;  // "checkpoint", "pack" or "plain delta"
+  std::string kind;  // "checkpoint", "pack", "plain delta" or "pulled folder"
   Identity identity;
   uint64_t tensors_total = 0, bytes_total = 0;
 };
 WDELTA_EXPORT Result<VerifyReport> Verify(const VerifyRequest& request, const Context& context);
+
+// ---- The calls that speak with a remote --------------------------------------------------------------------------
+//
+// A remote is a URL: file:///mnt/share/run7, s3://bucket/run7, hf://buckets/ORG/NAME/run7, or, to read only,
+// https://host/run7. It holds the history of one model: numbered records, each with the packs that lead to it. Where a
+// record is wanted, URL@REV names one: HEAD, HEAD~3, 17, step:95, a tag, or digits of a state.
+
+// What a record says.
+struct RecordInfo {
+  uint64_t number = 0;
+  std::optional<uint64_t> step;
+  uint64_t created = 0;  // seconds since 1970
+  std::string state, fingerprint;
+  Totals totals;  // of listed records only elements_total, elements_changed and bytes_total are known
+  std::optional<uint64_t> delta_bytes, anchor_bytes;
+  std::vector<std::string> tags;
+};
+
+struct PushRequest {
+  std::string source;  // a checkpoint, a pack, or "-"
+  std::string remote;
+  std::optional<uint64_t> step;
+  std::string tag;
+  std::string base, mirror;        // at most one; neither: the checkpoint of the last push
+  std::string keep_base = "link";  // how that is kept: "link", "copy" or "off"
+  bool anchor = false;             // if there is no base, send the whole checkpoint
+  bool rebase = false;             // if the history has moved on, compute against its new end
+  bool single_writer = false;      // nobody else pushes: a store without create-if-absent will do
+  uint64_t anchor_every = 0;       // after the commit, add an anchor if the last one is this many records back
+  std::string ready, released;     // markers: wait for the one, create the other when the source may be overwritten
+  Level level = Level::kDefault;
+  double lock_wait = 0;  // seconds
+  TransferOptions transfer;
+  FileChoice files;
+};
+struct PushReport {
+  RecordInfo record;
+  std::string base_state, base_fingerprint;
+  bool already_there = false;  // the newest record has this very state and step
+  uint64_t wire_bytes = 0, retries = 0;
+  std::optional<uint64_t> new_anchor_bytes;  // of the anchor that was added
+  double pack_seconds = 0, upload_seconds = 0, commit_seconds = 0;
+};
+WDELTA_EXPORT Result<PushReport> Push(const PushRequest& request, const Context& context);
+
+struct PlanRow {
+  uint64_t from = 0, to = 0;  // records; from 0: an anchor
+  uint64_t bytes = 0, missing_bytes = 0;
+};
+struct PullReport {
+  RecordInfo record;                 // that the folder is at now
+  std::string path;                  // of its version
+  std::optional<uint64_t> previous;  // the record before this pull
+  bool up_to_date = false;           // nothing had to be done
+  bool update_exists = false;        // with `check` or `plan`: something would be
+  std::vector<PlanRow> plan;
+  uint64_t wire_bytes = 0, retries = 0, lag_records = 0;
+  double download_seconds = 0, apply_seconds = 0;
+};
+struct PullRequest {
+  std::string remote;  // URL or URL@REV
+  std::string folder;
+  bool in_place = false;             // patch the one version there is
+  unsigned keep = 2;                 // versions
+  std::string base;                  // a checkpoint to begin with instead of an anchor
+  bool check = false, plan = false;  // only say whether, or how
+  bool allow_rollback = false;
+  double max_age = 0;    // seconds: refuse a newest record that is older; 0: any
+  double lock_wait = 0;  // seconds
+  TransferOptions transfer;
+  // Called after the switch; again at the next pull if it failed.
+  std::function<Result<>(const PullReport& report)> hook;
+};
+WDELTA_EXPORT Result<PullReport> Pull(const PullRequest& request, const Context& context);
+
+// Runs `command` by /bin/sh with `variables` added to the environment and credentials taken out of it, and `input` on
+// its standard input. kHook if it fails.
+WDELTA_EXPORT Result<> RunHook(const std::string& command,
+                               const std::vector<std::pair<std::string, std::string>>& variables,
+                               const std::string& input);
+
+struct LogRequest {
+  std::string remote;  // URL, URL@REV or URL@A..B
+  uint64_t most = 0;   // only so many, the newest; 0: all
+  TransferOptions transfer;
+};
+WDELTA_EXPORT Result<std::vector<RecordInfo>> Log(const LogRequest& request, const Context& context);  // newest first
+
+struct TagRequest {
+  std::string remote;  // URL@REV
+  std::string name;
+  bool force = false, remove = false;
+  TransferOptions transfer;
+};
+WDELTA_EXPORT Result<RecordInfo> TagRecord(const TagRequest& request, const Context& context);
+
+// Appends a record with the state of an older one. Rebuilds both ends in a temporary folder under `work`.
+struct RevertRequest {
+  std::string remote, to;
+  std::optional<uint64_t> step;  // absent: the older record's
+  std::string work;
+  TransferOptions transfer;
+};
+WDELTA_EXPORT Result<PushReport> Revert(const RevertRequest& request, const Context& context);
+
+struct CollectRequest {
+  std::string remote;
+  uint64_t keep = 50;    // the newest records, at least 1
+  double keep_for = 0;   // and those younger than so many seconds
+  double grace = 86400;  // objects younger than that are left alone, by the store's clock
+  bool remove = false;   // else only say what would be
+  TransferOptions transfer;
+};
+struct CollectReport {
+  uint64_t records = 0, first_kept = 0;
+  uint64_t objects_total = 0, bytes_total = 0;
+  uint64_t objects_removed = 0, bytes_removed = 0;
+  uint64_t objects_too_young = 0;
+};
+WDELTA_EXPORT Result<CollectReport> Collect(const CollectRequest& request, const Context& context);
+
+struct IdentifyRequest {
+  std::string checkpoint;
+  std::string remote;  // where to look for it; may be empty
+  TransferOptions transfer;
+  FileChoice files;
+};
+struct IdentifyReport {
+  Identity identity;
+  std::optional<RecordInfo> record;    // with this very state, or with these tensors
+  bool same_layout = false;            // false: the tensors are the record's, some header or companion is not
+  std::optional<RecordInfo> nearest;   // the record with the fewest other tensors, if none has all of these
+  std::vector<std::string> differing;  // those tensors
+};
+WDELTA_EXPORT Result<IdentifyReport> Identify(const IdentifyRequest& request, const Context& context);
+
+// Which tensors of a checkpoint are not those of a record: by digests, without fetching weights.
+struct CompareRequest {
+  std::string checkpoint, remote;  // URL@REV
+  TransferOptions transfer;
+  FileChoice files;
+};
+struct CompareReport {
+  RecordInfo record;
+  Identity identity;
+  uint64_t tensors_total = 0;
+  std::vector<std::string> differing;
+  bool same = false;
+};
+WDELTA_EXPORT Result<CompareReport> CompareWithRecord(const CompareRequest& request, const Context& context);
+
+// Is everything there that a history needs, and is it what it should be? Fetches every object, unless `quick`.
+struct ProveRequest {
+  std::string remote;  // URL or URL@REV: the record that is rebuilt
+  bool quick = false;  // only look whether the objects are there
+  TransferOptions transfer;
+};
+struct ProveReport {
+  uint64_t records = 0, objects = 0, bytes = 0;
+  uint64_t collected = 0;  // records whose own objects are gone, but which none of the others needs
+  RecordInfo head;
+};
+WDELTA_EXPORT Result<ProveReport> ProveRemote(const ProveRequest& request, const Context& context);
+
+struct ExamineRequest {
+  std::string remote, folder;  // either may be empty
+  TransferOptions transfer;
+};
+struct Finding {
+  std::string name, text;
+  bool problem = false;
+};
+WDELTA_EXPORT Result<std::vector<Finding>> Examine(const ExamineRequest& request, const Context& context);
 
 struct CatRequest {
   std::string subject;  // a checkpoint, a pack or a plain delta
@@ -153,14 +327,16 @@ struct CatReport {
 };
 WDELTA_EXPORT Result<CatReport> Cat(const CatRequest& request, const Context& context);
 
-// ---- Small things that every front end needs
-// --------------------------------------------------------------------------
+// ---- Small things that every front end needs ----------------------------------------------------------------------
 
 // `text` as a JSON string literal with its quotes; bytes that are no UTF-8 become U+FFFD.
 WDELTA_EXPORT std::string JsonString(std::string_view text);
 
 // `text` safe for a terminal: control characters, bidirectional overrides and invalid UTF-8 become visible escapes.
 WDELTA_EXPORT std::string TerminalText(std::string_view text);
+
+// Whether `text` is the URL of a remote, with or without a revision: its scheme is one that wdelta knows.
+WDELTA_EXPORT bool IsRemoteName(std::string_view text);
 
 // "0.1.0", the commit it was built from, and the libraries it runs on.
 struct VersionInfo {

@@ -1,0 +1,43 @@
+// Packs on their way to and from a store: cut into objects that are named by their SHA-256, sent and fetched in pieces
+// by several at a time, and proved before anybody uses them.
+#pragma once
+
+#include "history/record.h"
+#include "remote/remote.h"
+#include "wdelta.h"
+
+namespace wdelta {
+
+// The objects that the pack at `path` is cut into, with their digests: reads all of it.
+Result<Way> DescribePack(const std::string& path, const Context& context);
+
+struct Uploaded {
+  uint64_t bytes = 0;             // that went over the wire
+  std::vector<ObjectRef> reused;  // those that were there already
+};
+Result<Uploaded> UploadPack(Remote& remote, const std::string& path, const Way& way, unsigned jobs,
+                            const Context& context);
+// A reused object may have been collected as garbage before the record that needs it was there: after the commit, what
+// is gone is sent again.
+Result<> SecureReused(Remote& remote, const std::string& path, const Way& way, const Uploaded& uploaded);
+
+// A folder of packs that were fetched. A pack that a broken run left in part is gone on with; nothing in here is used
+// before its objects have been proved by their digests.
+class PackStore {
+ public:
+  explicit PackStore(std::string folder) : folder_(std::move(folder)) {}
+
+  std::string PathOf(const Way& way) const;
+  bool Has(const Way& way) const;
+  // How many bytes of it are still to be fetched.
+  uint64_t MissingBytes(const Way& way) const;
+  // Makes sure that the whole pack is there and right. Adds what went over the wire to `wire_bytes`.
+  Result<> Fetch(Remote& remote, const Way& way, unsigned jobs, const Context& context, uint64_t* wire_bytes) const;
+  // Removes all packs but these, and all that was left in part.
+  void KeepOnly(const std::vector<Way>& ways) const;
+
+ private:
+  std::string folder_;
+};
+
+}  // namespace wdelta

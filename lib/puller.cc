@@ -1,0 +1,329 @@
+// Pulling: a folder follows a history. The cheapest packs are fetched and proved, a version is rebuilt from one that is
+// there, and the link to the current version is switched.
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+
+#include "inbound.h"
+#include "record_info.h"
+#include "remote_history.h"
+#include "replica.h"
+
+namespace wdelta {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+Error WentBackwards(const std::string& url, uint64_t seen, uint64_t found) {
+  Error error{ErrorKind::kRefused, "the history of '" + url + "' went backwards: record " + std::to_string(seen) +
+                                       " was seen before, the newest is now " + std::to_string(found)};
+  error.expected = std::to_string(seen);
+  error.found = std::to_string(found);
+  error.hint = "if that is meant, pull a record by name (@" + std::to_string(found) + ") or use '--allow-rollback'";
+  return error;
+}
+
+class Puller {
+ public:
+  Puller(const PullRequest& request, const RemoteName& name, Remote& remote, Replica& replica, const Context& context)
+      : request_(request),
+        named_(name.given),
+        revision_(name.revision),
+        history_(remote),
+        replica_(replica),
+        context_(context) {}
+
+  Result<PullReport> Run() {
+    if (const ReplicaVersion* current = replica_.current()) report_.previous = current->number;
+    WD_ASSIGN(const bool nothing_new, NothingNew());
+    if (nothing_new) return Finish(true);
+    WD_ASSIGN(target_, history_.Resolve(revision_));
+    WD_TRY(CheckFresh());
+    const ReplicaVersion* current = replica_.current();
+    if (current && current->state == target_.state && !replica_.building()) {
+      if (current->number != target_.number) WD_TRY(replica_.Relabel(target_));
+      WD_TRY(RememberTarget());
+      return Finish(true);
+    }
+    report_.update_exists = true;
+    if (request_.check) return Describe();
+    for (const ReplicaVersion& version : replica_.versions()) {  // it is here already
+      if (version.state != target_.state || request_.plan) continue;
+      WD_TRY(replica_.Adopt(replica_.PathOf(version), target_));
+      WD_TRY(RememberTarget());
+      return Finish(false);
+    }
+    WD_TRY(Rebuild());
+    if (request_.plan) return Describe();
+    return Finish(false);
+  }
+
+ private:
+  // One request tells that there is nothing to do.
+  Result<bool> NothingNew() {
+    const ReplicaVersion* current = replica_.current();
+    if (named_ || !current || replica_.building() || replica_.highest() != current->number) return false;
+    WD_ASSIGN(const SinceThen since, history_.LookPast(current->number));
+    if (since == SinceThen::kWentBackwards && !request_.allow_rollback) {
+      WD_ASSIGN(const uint64_t tip, history_.FindTip());
+      return WentBackwards(history_.remote().url(), current->number, tip);
+    }
+    if (since == SinceThen::kSame) WD_TRY(CheckAge(current->created));
+    return since == SinceThen::kSame;
+  }
+
+  Result<> CheckAge(uint64_t created) const {
+    const auto now = static_cast<double>(std::time(nullptr));
+    if (request_.max_age <= 0 || named_ || now - static_cast<double>(created) <= request_.max_age) return {};
+    return Error{ErrorKind::kRefused,
+                 "the newest record of '" + history_.remote().url() + "' is " +
+                     std::to_string(static_cast<int64_t>(now) - static_cast<int64_t>(created)) +
+                     " seconds old, more than allowed",
+                 "see whether the trainer still pushes, or whether this is an old mirror"};
+  }
+
+  // No other history, and none that went backwards or was written anew; what is asked for by name is always given.
+  Result<> CheckFresh() {
+    WD_ASSIGN(const auto record, history_.Read(target_.number));
+    history_id_ = record->history;
+    WD_TRY(CheckAge(target_.created));
+    if (named_ || request_.allow_rollback || replica_.highest() == 0) return {};
+    const std::string& url = history_.remote().url();
+    if (history_id_ != replica_.history()) {
+      return Error{ErrorKind::kRefused,
+                   "'" + replica_.folder() + "' follows another history than the one at '" + url + "'",
+                   "pull it into another folder, or use '--allow-rollback'"};
+    }
+    if (target_.number < replica_.highest()) return WentBackwards(url, replica_.highest(), target_.number);
+    if (target_.number == replica_.highest() && target_.record != replica_.highest_record()) return Rewritten();
+    return {};
+  }
+
+  Error Rewritten() const {
+    return Error{ErrorKind::kRefused,
+                 "the history of '" + history_.remote().url() + "' was rewritten: record " +
+                     std::to_string(replica_.highest()) + " is not the one that was pulled before",
+                 "if that is meant, use '--allow-rollback'"};
+  }
+
+  Result<> RememberTarget() {
+    if (target_.number < replica_.highest() && !request_.allow_rollback) return {};
+    return replica_.Remember(history_id_, target_.number, target_.record);
+  }
+
+  // The version that is to be patched into the new one; none: a copy is made.
+  std::optional<ReplicaVersion> ToBePatched() const {
+    if (replica_.building()) return replica_.building();
+    const ReplicaVersion* current = replica_.current();
+    if (request_.in_place) return current ? std::optional(*current) : std::nullopt;
+    if (replica_.versions().size() < std::max(2U, request_.keep)) return std::nullopt;
+    for (const ReplicaVersion& version : replica_.versions()) {
+      if (!current || version.name != current->name) return version;
+    }
+    return std::nullopt;
+  }
+
+  Result<> Rebuild() {
+    for (unsigned attempt = 0;; ++attempt) {
+      const std::optional<ReplicaVersion> victim = ToBePatched();
+      WD_ASSIGN(const Plan plan, MakePlan(victim));
+      if (request_.plan) return {};
+      const bool patches = victim && plan.start > 0;
+      if (victim && !patches && !request_.in_place) {  // its room is needed, and it was due for removal
+        replica_.DropBuilding();
+        WD_TRY(replica_.RemoveOld(std::max(2U, request_.keep) - 1));
+      }
+      WD_TRY(replica_.CheckSpace(plan.bytes + (patches ? uint64_t{64} << 20 : target_.bytes_total + (1 << 20))));
+      WD_ASSIGN(const bool fetched, Fetch(plan));
+      if (!fetched) continue;  // planned anew without what was not there
+      Result<> built = patches ? Patch(*victim, plan) : Copy(plan);
+      if (built.ok()) break;
+      // A version that somebody has changed is no base. What else is there may do.
+      if (built.error().kind != ErrorKind::kConflict || attempt == 3 || request_.in_place) return built.TakeError();
+      context_.note(built.error().message + "; building from something else");
+      replica_.DropBuilding();
+      spoilt_.push_back(plan.start);
+    }
+    WD_TRY(RememberTarget());
+    WD_TRY(replica_.RemoveOld(request_.in_place ? 1 : request_.keep));
+    KeepUsefulPacks();
+    return {};
+  }
+
+  Result<Plan> MakePlan(const std::optional<ReplicaVersion>& victim) {
+    const auto have = [&](const RecordEntry& entry) {
+      if (std::find(spoilt_.begin(), spoilt_.end(), entry.number) != spoilt_.end()) return false;
+      if (victim) return entry.state == victim->state;
+      if (base_state_ && *base_state_ == entry.state) return true;
+      return std::any_of(replica_.versions().begin(), replica_.versions().end(),
+                         [&](const ReplicaVersion& version) { return version.state == entry.state; });
+    };
+    if (!request_.base.empty() && !base_state_ && replica_.versions().empty()) {
+      WD_ASSIGN(const Checkpoint base, Checkpoint::Open(request_.base, {}, context_.note));
+      WD_ASSIGN(const StateDigests digests, DigestCheckpoint(base, context_));
+      base_state_ = digests.state;
+    }
+    const bool has_any = victim || base_state_ || !replica_.versions().empty();
+    WD_ASSIGN(input_, history_.GatherPlan(target_, {have, has_any, !missing_.empty()}));
+    for (const RecordEntry& entry : input_.entries) {
+      if (!named_ && !request_.allow_rollback && entry.number == replica_.highest() &&
+          entry.record != replica_.highest_record()) {
+        return Rewritten();
+      }
+    }
+    const PackStore packs = replica_.packs();
+    input_.cost = [this, packs](const Way& way) -> std::optional<uint64_t> {
+      if (std::find(missing_.begin(), missing_.end(), way) != missing_.end()) return std::nullopt;
+      return packs.MissingBytes(way);
+    };
+    WD_ASSIGN(const Plan plan, PlanWays(input_));
+    report_.plan.clear();
+    for (const PlannedWay& way : plan.ways) {
+      report_.plan.push_back({way.way.from, way.to, way.way.bytes(), packs.MissingBytes(way.way)});
+    }
+    return plan;
+  }
+
+  // False: an object was not there, and another plan has to do without it.
+  Result<bool> Fetch(const Plan& plan) {
+    const auto start = Clock::now();
+    for (const PlannedWay& way : plan.ways) {
+      Result<> fetched =
+          replica_.packs().Fetch(history_.remote(), way.way, request_.transfer.jobs, context_, &report_.wire_bytes);
+      if (!fetched.ok() && fetched.error().kind == ErrorKind::kNotFound) {
+        context_.note("the pack that leads to record " + std::to_string(way.to) + " is no longer there");
+        missing_.push_back(way.way);
+        return false;
+      }
+      if (!fetched.ok()) return fetched.TakeError();
+    }
+    report_.download_seconds += SecondsSince(start);
+    return true;
+  }
+
+  ApplyRequest Application(const Plan& plan) const {
+    ApplyRequest apply;
+    for (const PlannedWay& way : plan.ways) apply.deltas.push_back(replica_.packs().PathOf(way.way));
+    apply.durable = replica_.durable();
+    return apply;
+  }
+
+  Result<> Apply(const ApplyRequest& apply) {
+    const auto start = Clock::now();
+    WD_ASSIGN(const ApplyReport applied, ApplyDeltas(apply, Trust::kIndex, context_));
+    report_.apply_seconds += SecondsSince(start);
+    if (applied.result.state == Hex(target_.state)) return {};
+    Error error{ErrorKind::kIntegrity, "the packs of record " + std::to_string(target_.number) +
+                                           " lead to another state than the record says"};
+    error.expected = Hex(target_.state);
+    error.found = applied.result.state;
+    return error;
+  }
+
+  Result<> Patch(const ReplicaVersion& victim, const Plan& plan) {
+    if (!replica_.building()) WD_TRY(replica_.BeginBuilding(victim));
+    const ReplicaVersion& building = *replica_.building();
+    ApplyRequest apply = Application(plan);
+    apply.base = building.name.empty() ? replica_.BuildingPath() : replica_.PathOf(building);
+    apply.in_place = true;
+    if (!apply.deltas.empty()) WD_TRY(Apply(apply));
+    return replica_.Adopt(apply.base, target_);
+  }
+
+  Result<> Copy(const Plan& plan) {
+    const std::string output = replica_.folder() + "/.wdelta/new";
+    RemoveTree(output);
+    ApplyRequest apply = Application(plan);
+    if (plan.start == 0) {  // the first pack is an anchor, and stands for the base
+      apply.base = apply.deltas.front();
+      apply.deltas.erase(apply.deltas.begin());
+    } else {
+      const RecordEntry& start = input_.entries[plan.start - input_.entries.front().number];
+      apply.base = request_.base;
+      for (const ReplicaVersion& version : replica_.versions()) {
+        if (version.state == start.state) apply.base = replica_.PathOf(version);
+      }
+    }
+    apply.output = output + "/";
+    WD_TRY(Apply(apply));
+    return replica_.Adopt(output, target_);
+  }
+
+  // Those that will bring the oldest version that is kept up to the current one, when it is its turn to be patched.
+  void KeepUsefulPacks() const {
+    std::vector<Way> ways;
+    for (const RecordEntry& entry : input_.entries) {
+      if (entry.delta && entry.number > replica_.versions().front().number) ways.push_back(*entry.delta);
+    }
+    replica_.packs().KeepOnly(ways);
+  }
+
+  Result<PullReport> Finish(bool up_to_date) {
+    const ReplicaVersion* current = replica_.current();
+    report_.up_to_date = up_to_date;
+    report_.path = replica_.PathOf(*current);
+    report_.record.number = current->number;
+    report_.record.step = current->step;
+    report_.record.created = current->created;
+    report_.record.state = Hex(current->state);
+    if (target_.number > 0) {
+      WD_ASSIGN(const auto record, history_.Read(target_.number));
+      report_.record = InfoOf(*record);
+      WD_ASSIGN(const uint64_t tip, history_.FindTip());
+      report_.lag_records = tip - std::min(tip, target_.number);
+    }
+    report_.retries = history_.remote().retries();
+    if (request_.check || request_.plan || !request_.hook || !replica_.hook_is_due()) return report_;
+    WD_TRY(request_.hook(report_));
+    WD_TRY(replica_.SetHookDue(false));
+    return report_;
+  }
+
+  // Of what would be done.
+  Result<PullReport> Describe() {
+    WD_ASSIGN(const auto record, history_.Read(target_.number));
+    report_.record = InfoOf(*record);
+    report_.lag_records = target_.number - std::min(target_.number, report_.previous.value_or(0));
+    return report_;
+  }
+
+  const PullRequest& request_;
+  const bool named_;
+  const Revision revision_;
+  RemoteHistory history_;
+  Replica& replica_;
+  const Context& context_;
+  PullReport report_;
+  RecordEntry target_;
+  std::string history_id_;
+  std::optional<Sha256Digest> base_state_;
+  std::vector<uint64_t> spoilt_;  // records whose local version is not what it should be
+  std::vector<Way> missing_;      // that the store no longer has
+  PlanInput input_;
+};
+
+}  // namespace
+
+Result<PullReport> Pull(const PullRequest& request, const Context& context) {
+  WD_ASSIGN(const RemoteName name, ParseRemoteName(request.remote));
+  WD_ASSIGN(const std::unique_ptr<Remote> remote, OpenRemote(name.url, request.transfer, context.note));
+  const bool only_asks = request.check || request.plan;
+  const bool exists = access(request.folder.c_str(), F_OK) == 0;
+  // Who only asks changes nothing: for a folder that is not there an empty one stands in.
+  const std::string folder = only_asks && !exists ? TemporaryPath("pull") : request.folder;
+  Result<PullReport> report = [&]() -> Result<PullReport> {
+    WD_ASSIGN(Replica replica, Replica::Open(folder, request.lock_wait));
+    return Puller(request, name, *remote, replica, context).Run();
+  }();
+  if (only_asks && !exists) RemoveTree(folder);
+  return report;
+}
+
+}  // namespace wdelta

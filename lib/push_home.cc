@@ -1,0 +1,109 @@
+#include "push_home.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "replica.h"
+
+namespace wdelta {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// The files of a checkpoint, by their paths relative to it; of a lone file its own name.
+std::vector<std::pair<std::string, std::string>> FilesOf(const std::string& source, const Layout& layout) {
+  std::vector<std::pair<std::string, std::string>> files;  // from, relative to
+  for (size_t i = 0; i < layout.file_count(); ++i) {
+    const std::string& path = layout.file(i).path;
+    files.emplace_back(layout.lone_file ? source : source + "/" + path, path);
+  }
+  return files;
+}
+
+}  // namespace
+
+Result<PushHome> PushHome::Open(const std::string& beside, const std::string& remote_url, const std::string& mirror,
+                                double lock_wait) {
+  const std::string hash = Hex(DigestSha256(AsBytes(remote_url))).substr(0, 12);
+  const std::string folder = ParentFolder(beside) + "/.wdelta/push-" + hash;
+  std::error_code failed;
+  fs::create_directories(folder + "/packs", failed);
+  if (failed) return SystemError("create", folder, failed.value());
+  WD_ASSIGN(File lock, LockFolder(folder + "/lock", folder, lock_wait));
+  WD_ASSIGN(StateFile state, StateFile::Read(folder + "/state.json"));
+  PushHome home(folder, std::move(lock), std::move(state), !IsInMemory(folder));
+  home.state_.Set("remote", remote_url);
+  if (!mirror.empty()) home.base_key_ = "state of mirror " + fs::absolute(mirror).lexically_normal().string();
+  return home;
+}
+
+bool PushHome::HasKeptBase() const {
+  return fs::is_directory(base_path()) && base_state() != Sha256Digest{};
+}
+
+Result<> PushHome::SetBaseState(const Sha256Digest& state) {
+  state_.Set(base_key_, state);
+  return SaveState();
+}
+
+Result<> PushHome::SetStoreProved() {
+  state_.Set("create_if_absent", "yes");
+  return SaveState();
+}
+
+Result<> PushHome::KeepBase(const std::string& source, const Layout& layout, const std::string& how,
+                            const Sha256Digest& state) {
+  const std::string fresh = folder_ + "/base.new";
+  RemoveTree(fresh);
+  for (const auto& [from, to] : FilesOf(source, layout)) {
+    const fs::path target = fs::path(fresh) / to;
+    std::error_code failed;
+    fs::create_directories(target.parent_path(), failed);
+    if (!failed && how == "copy") fs::copy_file(from, target, failed);
+    // A link to what a symbolic link leads to: the snapshot folders of model hubs are made of those.
+    if (!failed && how == "link") fs::create_hard_link(fs::canonical(from, failed), target, failed);
+    if (failed) return SystemError(how, from, failed.value());
+  }
+  return ReplaceBase(fresh, state);
+}
+
+Result<> PushHome::ReplaceBase(const std::string& path, const Sha256Digest& state) {
+  state_.Remove(base_key_);  // not known until the new one is in its place
+  WD_TRY(SaveState());
+  RemoveTree(base_path());
+  WD_TRY(Rename(path, base_path(), durable_));
+  return SetBaseState(state);
+}
+
+Result<std::optional<Spool>> PushHome::ReadSpool() const {
+  WD_ASSIGN(const StateFile file, StateFile::Read(folder_ + "/spool.json"));
+  if (file.empty() || access(spool_path().c_str(), R_OK) != 0) return std::optional<Spool>();
+  Spool spool;
+  spool.writer = file.Text("writer");
+  if (file.Has("step")) spool.step = file.Number("step");
+  spool.tag = file.Text("tag");
+  spool.base_state = file.Digest("base_state");
+  spool.state = file.Digest("state");
+  spool.committed = file.Has("committed");
+  return std::optional<Spool>(std::move(spool));
+}
+
+Result<> PushHome::WriteSpool(const Spool& spool) const {
+  StateFile file;
+  file.Set("writer", spool.writer);
+  if (spool.step) file.Set("step", *spool.step);
+  if (!spool.tag.empty()) file.Set("tag", spool.tag);
+  file.Set("base_state", spool.base_state);
+  file.Set("state", spool.state);
+  if (spool.committed) file.Set("committed", "yes");
+  return file.Write(folder_ + "/spool.json", durable_);
+}
+
+void PushHome::DropSpool() const {
+  unlink((folder_ + "/spool.json").c_str());
+  unlink(spool_path().c_str());
+}
+
+}  // namespace wdelta

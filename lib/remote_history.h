@@ -1,0 +1,74 @@
+// A history where it lies: the records of history/ read from and written to a remote. Reading needs no listing; where
+// the remote can list, finding the end of the history takes one request.
+//
+// Every record is read at most once. Not for several threads at a time.
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "history/plan.h"
+#include "history/record.h"
+#include "history/revision.h"
+#include "remote/remote.h"
+
+namespace wdelta {
+
+// What has become of a history since one last saw it.
+enum class SinceThen { kSame, kGrew, kWentBackwards };
+
+class RemoteHistory {
+ public:
+  explicit RemoteHistory(Remote& remote) : remote_(remote) {}
+
+  Remote& remote() const { return remote_; }
+
+  // The number of the newest record, 0 for an empty history. Begins at the hint, which may be old or missing, and looks
+  // further.
+  Result<uint64_t> FindTip();
+  // FindTip, and kNotFound if the history is empty.
+  Result<uint64_t> FindExistingTip();
+  // One request: did anything come after record `number`? A static mirror cannot tell that records have vanished.
+  Result<SinceThen> LookPast(uint64_t number);
+
+  Result<std::shared_ptr<const Record>> Read(uint64_t number);
+  // Of the records `first` to `last`, in few reads.
+  Result<std::vector<RecordEntry>> Entries(uint64_t first, uint64_t last);
+  // The record that a name stands for; kNotFound if there is none.
+  Result<RecordEntry> Resolve(const Revision& revision);
+
+  // The entries up to `target` as far back as a plan may need them: to a record that one has, or to an anchor, and the
+  // anchors and jumps among them that were announced later, where these may pay. The caller adds `cost`.
+  struct PlanScope {
+    std::function<bool(const RecordEntry&)> have;
+    bool has_any = false;   // `have` is true for some record
+    bool thorough = false;  // look for all announced ways, whatever that costs: the cheap ones were not to be had
+  };
+  Result<PlanInput> GatherPlan(const RecordEntry& target, const PlanScope& scope);
+
+  // Writes the record at its key. False: somebody else has written that number.
+  Result<bool> Append(const Record& record);
+  // Announces an anchor or a jump; one that is there already is success.
+  Result<> Announce(const AddedWay& added);
+
+  Result<TipHint> ReadHint();
+  // Moves the hint on; trouble with it is no failure of the push, so it only comes back as text to note.
+  std::optional<std::string> MoveHint(uint64_t number, std::optional<uint64_t> anchor);
+  Result<std::vector<std::pair<std::string, Tag>>> ReadTags();
+  // All anchors and jumps that were announced, by listing; by the hint where the remote cannot list.
+  Result<std::vector<AddedWay>> ReadAddedWays();
+
+ private:
+  Result<uint64_t> ListTip(uint64_t known);
+  Result<uint64_t> ProbeTip(uint64_t known);
+  Result<std::optional<Bytes>> ReadSmall(const std::string& key, uint64_t limit);
+  Result<std::optional<AddedWay>> ReadAddedWay(uint64_t number, uint64_t from);
+  Result<std::vector<AddedWay>> HintedWays(uint64_t first, uint64_t last);
+
+  Remote& remote_;
+  std::map<uint64_t, std::shared_ptr<const Record>> records_;
+  std::optional<uint64_t> tip_;
+  std::optional<TipHint> hint_;
+};
+
+}  // namespace wdelta

@@ -1,0 +1,53 @@
+// Names for records, and going back to one.
+#include "record_commit.h"
+#include "record_info.h"
+
+namespace wdelta {
+
+Result<RecordInfo> TagRecord(const TagRequest& request, const Context& context) {
+  WD_TRY(CheckTagName(request.name));
+  WD_ASSIGN(const RemoteName name, ParseRemoteName(request.remote));
+  WD_ASSIGN(const std::unique_ptr<Remote> remote, OpenRemote(name.url, request.transfer, context.note));
+  RemoteHistory history(*remote);
+  if (request.remove) {
+    WD_ASSIGN(const Revision revision, ParseRevision(request.name));
+    WD_ASSIGN(const RecordEntry entry, history.Resolve(revision));
+    WD_TRY(remote->Remove(TagKey(request.name)));
+    return InfoOf(entry);
+  }
+  WD_ASSIGN(const RecordEntry entry, history.Resolve(name.revision));
+  WD_TRY(WriteTag(*remote, request.name, entry, request.force));
+  RecordInfo info = InfoOf(entry);
+  info.tags = {request.name};
+  return info;
+}
+
+Result<PushReport> Revert(const RevertRequest& request, const Context& context) {
+  // Both ends are rebuilt beside each other; the difference between them is an ordinary delta.
+  const std::string folder = TemporaryNameBeside((request.work.empty() ? "." : request.work) + "/revert");
+  const auto revert = [&]() -> Result<PushReport> {
+    PullRequest pull;
+    pull.folder = folder;
+    pull.transfer = request.transfer;
+    pull.remote = request.remote + "@" + request.to;
+    WD_ASSIGN(const PullReport old_version, Pull(pull, context));
+    pull.remote = request.remote;
+    WD_ASSIGN(const PullReport newest, Pull(pull, context));
+    PackRequest pack;
+    pack.inputs = {newest.path, old_version.path};
+    pack.output = folder + "/revert.wdp";
+    pack.files = {{"*"}, {}};  // pulled versions hold exactly the files of their checkpoints
+    WD_TRY(Pack(pack, context));
+    PushRequest push;
+    push.source = pack.output;
+    push.remote = request.remote;
+    push.step = request.step ? request.step : old_version.record.step;
+    push.transfer = request.transfer;
+    return Push(push, context);
+  };
+  Result<PushReport> report = revert();
+  RemoveTree(folder);
+  return report;
+}
+
+}  // namespace wdelta
