@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "json_object.h"
+#include "json_fields.h"
 #include "wdelta.h"
 
 namespace wdelta {
@@ -48,6 +48,7 @@ std::string ProgramHelp();                          // what `wdelta --help` prin
 // "unknown command", with the nearest name as the hint.
 Error UnknownCommand(const std::string& name);
 
-extern const Command kDiffCommand, kPackCommand, kApplyCommand, kVerifyCommand, kCatCommand, kHelpCommand;
+extern const Command kDiffCommand, kPackCommand, kPushCommand, kPullCommand, kApplyCommand, kVerifyCommand, kLogCommand,
+    kIdCommand, kTagCommand, kRevertCommand, kGcCommand, kDoctorCommand, kCatCommand, kHelpCommand;
 
 }  // namespace wdelta

@@ -3,11 +3,12 @@
 #include <numeric>
 
 #include "command.h"
-#include "file_choice.h"
 #include "names.h"
 #include "numbers.h"
 #include "options.h"
+#include "shared_options.h"
 #include "table.h"
+#include "transfer.h"
 #include "ui.h"
 
 namespace wdelta {
@@ -198,7 +199,50 @@ void PrintDelta(const DiffReport& report, const std::string& path, Ui& ui) {
   }
 }
 
+// One side is a record: which tensors differ is told by digests, without fetching weights.
+Result<int> RunWithRecord(const Arguments& arguments, Ui& ui) {
+  const std::string &base = arguments.operands()[0], &next = arguments.operands()[1];
+  CompareRequest request;
+  request.remote = IsRemoteName(base) ? base : next;
+  request.checkpoint = IsRemoteName(base) ? next : base;
+  WD_TRY(CheckCheckpointName(request.checkpoint, "the other side of a record"));
+  for (const char* option : {"output", "by", "sort"}) {
+    if (!arguments.Has(option)) continue;
+    return Error{ErrorKind::kUsage,
+                 "a record is compared by digests alone, which '--" + std::string(option) + "' is not for",
+                 "'wdelta pull " + request.remote + " DIR' brings it here, and DIR/current can be compared in full"};
+  }
+  request.files = ChosenFiles(arguments);
+  WD_ASSIGN(request.transfer, ChosenTransfer(arguments));
+  WD_ASSIGN(const CompareReport report, CompareWithRecord(request, ui.MakeContext()));
+  JsonObject fields = Fields(nullptr);
+  fields.SetNumber("number", report.record.number);
+  fields.SetNumber("tensors_total", report.tensors_total);
+  fields.SetNumber("tensors_changed", report.differing.size());
+  std::vector<std::string> items;
+  for (const std::string& name : report.differing) {
+    JsonObject item;
+    item.SetText("name", name);
+    item.SetText("change", "changed");
+    items.push_back(item.Text());
+  }
+  fields.SetJson("tensors", JsonArray(items));
+  ui.SetFields(fields);
+  ui.Report(Counted(report.differing.size(), "tensor") + " of " + Grouped(report.tensors_total) + " differ from " +
+            RecordName(report.record) +
+            (report.same || !report.differing.empty() ? "" : ", but a header or a companion file does") + '\n');
+  const uint64_t top = arguments.Number("top", kDefaultTop);
+  for (size_t i = 0; i < report.differing.size() && (top == 0 || i < top); ++i) {
+    ui.Report("  " + TerminalText(report.differing[i]) + '\n');
+  }
+  if (top != 0 && report.differing.size() > top) ui.Report("  ... '--top 0' shows all\n");
+  return !report.same && (arguments.Has("exit-code") || ui.quiet()) ? 1 : 0;
+}
+
 Result<int> Run(const Arguments& arguments, Ui& ui) {
+  if (IsRemoteName(arguments.operands()[0]) || IsRemoteName(arguments.operands()[1])) {
+    return RunWithRecord(arguments, ui);
+  }
   DiffRequest request;
   request.base = arguments.operands()[0];
   request.next = arguments.operands()[1];
@@ -243,10 +287,10 @@ Result<int> Run(const Arguments& arguments, Ui& ui) {
 const Command kDiffCommand = {
     "diff",
     "show what changed between two checkpoints; write a plain delta",
-    "[OPTION]... BASE NEW",
+    "[OPTION]... BASE NEW\n[OPTION]... CKPT REMOTE[@REV]",
     2,
     2,
-    WithFileChoice({
+    WithTransfer(WithFileChoice({
         {"-o,--output", "FILE", "also write a plain delta to FILE, a safetensors file; '-': standard output"},
         {"--exit-code", "", "exit with 1 when there is a difference; so does -q"},
         {"--by",
@@ -260,7 +304,7 @@ const Command kDiffCommand = {
          nullptr,
          {"name", "changed", "share", "size"}},
         {"--top", "N", "at most N rows of a kind, 20 unless given; 0: all"},
-    }),
+    })),
     BlankFields,
     Run,
 };

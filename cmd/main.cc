@@ -18,7 +18,8 @@ namespace wdelta {
 namespace {
 
 const Command* const kCommands[] = {
-    &kDiffCommand, &kPackCommand, &kApplyCommand, &kVerifyCommand, &kCatCommand, &kHelpCommand,
+    &kDiffCommand, &kPackCommand, &kPushCommand,   &kPullCommand, &kApplyCommand,  &kVerifyCommand, &kLogCommand,
+    &kIdCommand,   &kTagCommand,  &kRevertCommand, &kGcCommand,   &kDoctorCommand, &kCatCommand,    &kHelpCommand,
 };
 
 // The one place where a failure becomes a number. The numbers are stable; new ones may be added.
@@ -42,6 +43,8 @@ int ExitCode(const Error& error) {
       return error.path == kStandardOutputName && StandardOutputIsAbandoned() ? kReaderIsGone : 9;
     case ErrorKind::kRefused:
       return 10;
+    case ErrorKind::kHook:
+      return 11;
     case ErrorKind::kInterrupted:
       return 128 + (StopSignal() == 0 ? SIGINT : StopSignal());
   }

@@ -19,7 +19,7 @@ bool LooksLikeUrl(const std::string& name) {
 Result<> CheckName(const std::string& name) {
   if (name.empty()) return Error{ErrorKind::kUsage, "a name is empty"};
   if (!LooksLikeUrl(name)) return {};
-  Error error{ErrorKind::kUsage, "'" + name + "' is a remote, and remotes are not in this version of wdelta",
+  Error error{ErrorKind::kUsage, "'" + name + "' is a remote, and a file or a folder belongs here",
               "a local file of that name is written './" + name + "'"};
   error.path = name;
   return error;

@@ -8,7 +8,7 @@
 
 namespace wdelta {
 
-// Fails with kUsage for an empty name and for a URL: remotes are for other commands than those of this version.
+// Fails with kUsage for an empty name and for a URL.
 Result<> CheckName(const std::string& name);
 Result<> CheckNames(const std::vector<std::string>& names);
 

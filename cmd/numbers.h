@@ -1,4 +1,4 @@
-// Figures for people. (Machines get them bare, see json_object.h.)
+// Figures for people. (Machines get them bare, see json_fields.h.)
 #pragma once
 
 #include <cstdint>

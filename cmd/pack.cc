@@ -1,9 +1,9 @@
 // wdelta pack: the shippable form of a difference, of a chain of them, or of a whole checkpoint.
 #include "command.h"
-#include "file_choice.h"
 #include "names.h"
 #include "numbers.h"
 #include "options.h"
+#include "shared_options.h"
 #include "ui.h"
 
 namespace wdelta {
@@ -23,12 +23,6 @@ JsonObject Fields(const PackReport* report) {
 
 JsonObject BlankFields() {
   return Fields(nullptr);
-}
-
-Level ParseLevel(const std::string& level) {
-  if (level == "fast") return Level::kFast;
-  if (level == "max") return Level::kMax;
-  return Level::kDefault;
 }
 
 // What the inputs are depends on --base and --anchor, and a wrong guess would read gigabytes before it failed.
@@ -85,7 +79,7 @@ Result<int> Run(const Arguments& arguments, Ui& ui) {
   request.base = arguments.Value("base");
   request.anchor = arguments.Has("anchor");
   request.output = arguments.Value("output");
-  request.level = ParseLevel(arguments.Value("level"));
+  request.level = ChosenLevel(arguments);
   request.codec = arguments.Value("codec");
   request.check = !arguments.Has("no-check");
   request.files = ChosenFiles(arguments);
@@ -118,7 +112,7 @@ const Command kPackCommand = {
         {"-o,--output", "FILE", "write the pack to FILE; '-': standard output"},
         {"--base", "CKPT", "the inputs are deltas that start from CKPT; several are squashed into one"},
         {"--anchor", "", "pack the whole checkpoint, which then needs no base"},
-        {"--level", "LEVEL", "effort of the coding: fast, default or max", "WDELTA_LEVEL", {"fast", "default", "max"}},
+        LevelRow(),
         {"--codec", "NAME", "code every block by this codec"},
         {"--no-check", "", "do not decode each block again to compare it"},
     }),

@@ -55,6 +55,8 @@ std::string_view ErrorKindName(ErrorKind kind) {
       return "local_io";
     case ErrorKind::kRefused:
       return "refused";
+    case ErrorKind::kHook:
+      return "hook";
     case ErrorKind::kInterrupted:
       return "signal";
   }
@@ -154,6 +156,7 @@ std::string Ui::Envelope(const std::optional<Error>& error, int exit_code) const
        {"read", "diff", "encode", "upload", "commit", "download", "decode", "apply", "verify", "hook"}) {
     seconds.SetNull(phase);
   }
+  for (const auto& [phase, duration] : phases_) seconds.SetReal(phase, duration);
   seconds.SetReal("total", total);
   std::vector<std::string> notes;
   for (const std::string& note : notes_) notes.push_back(JsonString(note));

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "json_object.h"
+#include "json_fields.h"
 #include "progress.h"
 #include "wdelta.h"
 
@@ -61,6 +61,8 @@ class Ui {
   void PrintAlways(std::string_view text);  // --help and --version, which are asked for by name
   void PrintError(const Error& error);
   void SetFields(const JsonObject& fields) { fields_.Append(fields); }
+  // How long the phases took, for the "seconds" of the JSON object: "upload", "apply" and so on.
+  void SetSeconds(const std::vector<std::pair<std::string, double>>& phases) { phases_ = phases; }
 
   // Says how the command ended, on standard error, in the JSON object and in the --report. A result that could not be
   // written is itself a failure, and all three say so. Returns the exit code: the answer, or `exit_code_of` the error.
@@ -84,6 +86,7 @@ class Ui {
   int output_errno_ = 0;  // of the first write to standard output that failed
   std::mutex mutex_;      // the library calls note and progress from its threads
   std::vector<std::string> notes_;
+  std::vector<std::pair<std::string, double>> phases_;
   std::optional<ProgressDisplay> progress_;
 };
 

@@ -1,13 +1,14 @@
-// wdelta verify: is this checkpoint, pack or plain delta whole and what it claims to be?
+// wdelta verify: is this checkpoint, pack, delta, pulled folder or history whole and what it claims to be?
 #include <optional>
 
 #include "command.h"
-#include "file_choice.h"
 #include "junit.h"
 #include "names.h"
 #include "numbers.h"
 #include "options.h"
+#include "shared_options.h"
 #include "text_file.h"
+#include "transfer.h"
 #include "ui.h"
 
 namespace wdelta {
@@ -54,13 +55,52 @@ void PrintTarget(const std::string& target, const Result<VerifyReport>& result, 
             '\n');
 }
 
+// A remote: every record, every object, and the checkpoint of the newest.
+Result<VerifyReport> VerifyHistory(const std::string& target, bool quick, const TransferOptions& transfer, Ui& ui) {
+  WD_ASSIGN(const ProveReport proved, ProveRemote({target, quick, transfer}, ui.MakeContext()));
+  ui.Report(TerminalText(target) + ": " + Counted(proved.records, "record") + ", " + Counted(proved.objects, "object") +
+            " of " + Counted(proved.bytes, "byte") +
+            (proved.collected ? ", objects of " + Counted(proved.collected, "record") + " collected" : "") + "; " +
+            RecordName(proved.head) + (quick ? " is within reach\n" : " rebuilt\n"));
+  return VerifyReport{"history",
+                      {proved.head.fingerprint, "", proved.head.state},
+                      proved.head.totals.tensors_total,
+                      proved.head.totals.bytes_total};
+}
+
+// A checkpoint that should be in the state of a record.
+Result<VerifyReport> VerifyAgainstRecord(const VerifyRequest& request, const TransferOptions& transfer, Ui& ui) {
+  WD_TRY(CheckCheckpointName(request.target, "what is compared with a record"));
+  WD_ASSIGN(const CompareReport compared,
+            CompareWithRecord({request.target, request.against, transfer, request.files}, ui.MakeContext()));
+  if (compared.same) {
+    return VerifyReport{"checkpoint", compared.identity, compared.tensors_total, compared.record.totals.bytes_total};
+  }
+  Error error{ErrorKind::kIntegrity,
+              "'" + request.target + "' is not " + RecordName(compared.record) + ": " +
+                  (compared.differing.empty()
+                       ? "a header or a companion file differs"
+                       : Counted(compared.differing.size(), "tensor") + " of " + Grouped(compared.tensors_total) +
+                             " differ, first '" + compared.differing[0] + "'")};
+  error.path = request.target;
+  error.expected = compared.record.state;
+  error.found = compared.identity.state;
+  if (!compared.differing.empty()) error.tensor = compared.differing[0];
+  return error;
+}
+
 Result<int> Run(const Arguments& arguments, Ui& ui) {
   VerifyRequest request;
   request.against = arguments.Value("against");
   request.quick = arguments.Has("quick");
   request.files = ChosenFiles(arguments);
-  std::vector<std::string> inputs = arguments.operands();
-  if (!request.against.empty()) inputs.push_back(request.against);
+  WD_ASSIGN(const TransferOptions transfer, ChosenTransfer(arguments));
+  std::vector<std::string> inputs;
+  for (const std::string& target : arguments.operands()) {
+    if (!IsRemoteName(target)) inputs.push_back(target);
+  }
+  const bool against_record = IsRemoteName(request.against);
+  if (!request.against.empty() && !against_record) inputs.push_back(request.against);
   WD_TRY(CheckNames(inputs));
   WD_TRY(CheckOneStandardInput(inputs));
   if (request.against == "-" && arguments.operands().size() > 1) {
@@ -72,7 +112,9 @@ Result<int> Run(const Arguments& arguments, Ui& ui) {
   std::optional<Error> first_failure;
   for (const std::string& target : arguments.operands()) {
     request.target = target;
-    const Result<VerifyReport> result = Verify(request, ui.MakeContext());
+    const Result<VerifyReport> result = IsRemoteName(target) ? VerifyHistory(target, request.quick, transfer, ui)
+                                        : against_record     ? VerifyAgainstRecord(request, transfer, ui)
+                                                             : Verify(request, ui.MakeContext());
     PrintTarget(target, result, request.quick, ui);
     targets.push_back(JsonTarget(target, result));
     test_cases.push_back({target, result.ok() ? std::nullopt : std::optional(result.error())});
@@ -92,15 +134,16 @@ Result<int> Run(const Arguments& arguments, Ui& ui) {
 
 const Command kVerifyCommand = {
     "verify",
-    "prove that checkpoints, packs and deltas are whole",
+    "prove that checkpoints, packs, deltas and histories are whole",
     "[OPTION]... TARGET...",
     1,
     kAnyNumber,
-    WithFileChoice({
-        {"--against", "X", "also compare: a checkpoint with its pack or another checkpoint, a delta with its base"},
+    WithTransfer(WithFileChoice({
+        {"--against", "X",
+         "also compare: a checkpoint with its pack, another checkpoint or REMOTE@REV, a delta with its base"},
         {"--quick", "", "structure only: read no tensor data"},
         {"--junit", "FILE", "write a JUnit report to FILE, one test case for each target"},
-    }),
+    })),
     BlankFields,
     Run,
 };

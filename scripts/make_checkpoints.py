@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes two small checkpoints that look like one step of training apart: make_checkpoints.py OLD_FOLDER NEW_FOLDER
+"""Writes small checkpoints that look like one step of training apart, each from the next: make_checkpoints.py FOLDER...
 
 Each is a folder with two BF16 safetensors shards, their index, and config.json. Small weights change more often than
 large ones, nearly always by one step of the bit pattern, about one in a hundred in all; as optimizers do it.
@@ -63,16 +63,16 @@ def write_checkpoint(folder, tensors):
 
 
 def main():
-    if len(sys.argv) != 3:
+    if len(sys.argv) < 2:
         sys.exit(__doc__)
     rng = random.Random(1)
-    old, new = {}, {}
+    tensors = {}
     for name, shape in shapes():
         count = shape[0] * (shape[1] if len(shape) > 1 else 1)
-        weights = bfloat16(rng.gauss(0.0, 0.02) for _ in range(count))
-        old[name], new[name] = (shape, weights), (shape, train(weights, rng))
-    write_checkpoint(pathlib.Path(sys.argv[1]), old)
-    write_checkpoint(pathlib.Path(sys.argv[2]), new)
+        tensors[name] = shape, bfloat16(rng.gauss(0.0, 0.02) for _ in range(count))
+    for folder in sys.argv[1:]:
+        write_checkpoint(pathlib.Path(folder), tensors)
+        tensors = {name: (shape, train(weights, rng)) for name, (shape, weights) in tensors.items()}
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-#include "file_choice.h"
+#include "shared_options.h"
 
 namespace wdelta {
 
@@ -12,6 +12,15 @@ std::vector<OptionRow> WithFileChoice(std::vector<OptionRow> rows) {
 
 FileChoice ChosenFiles(const Arguments& arguments) {
   return FileChoice{arguments.Values("include"), arguments.Values("exclude")};
+}
+
+OptionRow LevelRow() {
+  return {"--level", "LEVEL", "effort of the coding: fast, default or max", "WDELTA_LEVEL", {"fast", "default", "max"}};
+}
+
+Level ChosenLevel(const Arguments& arguments) {
+  const std::string level = arguments.Value("level");
+  return level == "fast" ? Level::kFast : level == "max" ? Level::kMax : Level::kDefault;
 }
 
 }  // namespace wdelta

@@ -1,0 +1,80 @@
+// wdelta id: who is this checkpoint, and which record of a history?
+#include "command.h"
+#include "names.h"
+#include "numbers.h"
+#include "options.h"
+#include "shared_options.h"
+#include "transfer.h"
+#include "ui.h"
+
+namespace wdelta {
+
+namespace {
+
+JsonObject Fields(const IdentifyReport* report) {
+  JsonObject fields;
+  const RecordInfo* record = report && report->record ? &*report->record : nullptr;
+  const RecordInfo* nearest = report && report->nearest ? &*report->nearest : nullptr;
+  fields.SetKnownText("state", report ? report->identity.state : "");
+  fields.SetKnownText("fingerprint", report ? report->identity.fingerprint : "");
+  fields.SetKnownNumber("number", record ? std::optional(record->number) : std::nullopt);
+  fields.SetKnownNumber("step", record ? record->step : std::nullopt);
+  fields.SetJson("same_layout", !record ? "null" : report->same_layout ? "true" : "false");
+  fields.SetKnownNumber("nearest", nearest ? std::optional(nearest->number) : std::nullopt);
+  std::vector<std::string> names;
+  if (report) {
+    for (const std::string& name : report->differing) names.push_back(JsonString(name));
+  }
+  fields.SetJson("differing", JsonArray(names));
+  return fields;
+}
+
+JsonObject BlankFields() {
+  return Fields(nullptr);
+}
+
+Result<int> Run(const Arguments& arguments, Ui& ui) {
+  IdentifyRequest request;
+  request.checkpoint = arguments.operands()[0];
+  WD_TRY(CheckCheckpointName(request.checkpoint, "CKPT"));
+  request.remote = arguments.Value("in");
+  if (!request.remote.empty()) WD_TRY(CheckRemoteName(request.remote));
+  request.files = ChosenFiles(arguments);
+  WD_ASSIGN(request.transfer, ChosenTransfer(arguments));
+  WD_ASSIGN(const IdentifyReport report, Identify(request, ui.MakeContext()));
+  ui.SetFields(Fields(&report));
+  ui.Report("state       " + report.identity.state + "\nfingerprint " + report.identity.fingerprint + '\n');
+  ui.Essential(report.identity.state + '\n');
+  if (request.remote.empty()) return 0;
+  if (report.record) {
+    ui.Report(RecordName(*report.record) +
+              (report.same_layout ? "" : ", but some header or companion file is another") + '\n');
+    return 0;
+  }
+  if (report.nearest) {
+    ui.Report("no record; nearest is " + RecordName(*report.nearest) + ", " +
+              Counted(report.differing.size(), "tensor") + (report.differing.size() == 1 ? " differs\n" : " differ\n"));
+    for (size_t i = 0; i < report.differing.size() && (i < 10 || ui.verbose()); ++i) {
+      ui.Report("  " + TerminalText(report.differing[i]) + '\n');
+    }
+    if (report.differing.size() > 10 && !ui.verbose()) ui.Report("  ...\n");
+  } else {
+    ui.Report("no record has these tensors\n");
+  }
+  return 1;
+}
+
+}  // namespace
+
+const Command kIdCommand = {
+    "id",
+    "say which record of a history a checkpoint is, or the nearest",
+    "[OPTION]... CKPT [--in REMOTE]",
+    1,
+    1,
+    WithTransfer(WithFileChoice({{"--in", "REMOTE", "look for it in this history"}})),
+    BlankFields,
+    Run,
+};
+
+}  // namespace wdelta

@@ -1,0 +1,134 @@
+// wdelta pull: a folder follows a history.
+#include "command.h"
+#include "names.h"
+#include "numbers.h"
+#include "options.h"
+#include "transfer.h"
+#include "ui.h"
+
+namespace wdelta {
+
+namespace {
+
+JsonObject Fields(const PullReport* report) {
+  JsonObject fields;
+  SetRecord(fields, report ? &report->record : nullptr);
+  fields.SetKnownText("path", report ? report->path : "");
+  fields.SetKnownNumber("previous", report ? report->previous : std::nullopt);
+  fields.SetJson("up_to_date", !report ? "null" : report->up_to_date ? "true" : "false");
+  fields.SetJson("update_exists", !report ? "null" : report->update_exists ? "true" : "false");
+  fields.SetKnownNumber("wire_bytes", report ? std::optional(report->wire_bytes) : std::nullopt);
+  fields.SetKnownNumber("retries", report ? std::optional(report->retries) : std::nullopt);
+  fields.SetKnownNumber("lag_records", report ? std::optional(report->lag_records) : std::nullopt);
+  std::vector<std::string> rows;
+  for (const PlanRow& row : report ? report->plan : std::vector<PlanRow>{}) {
+    JsonObject item;
+    item.SetNumber("from", row.from);
+    item.SetNumber("to", row.to);
+    item.SetNumber("bytes", row.bytes);
+    item.SetNumber("missing_bytes", row.missing_bytes);
+    rows.push_back(item.Text());
+  }
+  fields.SetJson("plan", JsonArray(rows));
+  return fields;
+}
+
+JsonObject BlankFields() {
+  return Fields(nullptr);
+}
+
+Result<> CallHook(const std::string& command, const std::string& folder, const PullReport& report) {
+  const RecordInfo& record = report.record;
+  return RunHook(command,
+                 {{"WDELTA_DIR", folder},
+                  {"WDELTA_PATH", report.path},
+                  {"WDELTA_NUMBER", std::to_string(record.number)},
+                  {"WDELTA_STEP", record.step ? std::to_string(*record.step) : ""},
+                  {"WDELTA_PREVIOUS", report.previous ? std::to_string(*report.previous) : ""},
+                  {"WDELTA_STATE", record.state}},
+                 Fields(&report).Text() + '\n');
+}
+
+void PrintPlan(const PullReport& report, Ui& ui) {
+  uint64_t missing = 0;
+  for (const PlanRow& row : report.plan) missing += row.missing_bytes;
+  ui.Report("to " + RecordName(report.record) + ": " + Counted(missing, "byte") + " to fetch\n");
+  for (const PlanRow& row : report.plan) {
+    ui.Report("  " + (row.from ? "from " + std::to_string(row.from) : std::string("anchor")) + " to " +
+              std::to_string(row.to) + ": " + Counted(row.bytes, "byte") +
+              (row.missing_bytes == row.bytes ? "" : ", " + Counted(row.missing_bytes, "byte") + " missing") + '\n');
+  }
+}
+
+Result<PullRequest> RequestFrom(const Arguments& arguments) {
+  PullRequest request;
+  request.remote = arguments.operands()[0];
+  request.folder = arguments.operands()[1];
+  WD_TRY(CheckRemoteName(request.remote));
+  WD_TRY(CheckCheckpointName(request.folder, "DIR"));
+  request.in_place = arguments.Has("in-place");
+  request.keep = static_cast<unsigned>(std::min<uint64_t>(arguments.Number("keep", request.keep), 1000));
+  if (request.keep == 0) return Error{ErrorKind::kUsage, "option '--keep' takes a number from 1 on, not '0'"};
+  request.base = arguments.Value("base");
+  request.check = arguments.Has("check");
+  request.plan = arguments.Has("plan") || arguments.Has("dry-run");
+  request.allow_rollback = arguments.Has("allow-rollback");
+  if (arguments.Has("max-age")) {
+    WD_ASSIGN(request.max_age, ParseDuration(arguments.Value("max-age"), "--max-age"));
+  }
+  WD_ASSIGN(request.lock_wait, ChosenLockWait(arguments));
+  WD_ASSIGN(request.transfer, ChosenTransfer(arguments));
+  if (const std::string command = arguments.Value("exec"); !command.empty()) {
+    request.hook = [command, folder = request.folder](const PullReport& report) {
+      return CallHook(command, folder, report);
+    };
+  }
+  return request;
+}
+
+Result<int> Run(const Arguments& arguments, Ui& ui) {
+  WD_ASSIGN(const PullRequest request, RequestFrom(arguments));
+  WD_ASSIGN(const PullReport report, Pull(request, ui.MakeContext()));
+  ui.SetFields(Fields(&report));
+  ui.SetSeconds({{"download", report.download_seconds}, {"apply", report.apply_seconds}});
+  const RecordInfo& record = report.record;
+  if (report.up_to_date) {
+    ui.Report(TerminalText(report.path) + ": up to date, " + RecordName(record) + '\n');
+  } else if (request.check) {
+    ui.Report("an update exists: " + RecordName(record) + '\n');
+    return 1;
+  } else if (request.plan) {
+    PrintPlan(report, ui);
+  } else {
+    ui.Report(TerminalText(report.path) + ": " + RecordName(record) + ", " + Counted(report.wire_bytes, "byte") +
+              " fetched, verified, state " + ShortId(record.state) + '\n');
+  }
+  if (!report.path.empty()) ui.Essential(report.path + '\n');
+  return 0;
+}
+
+}  // namespace
+
+const Command kPullCommand = {
+    "pull",
+    "bring a folder to a record of a history, and switch to it atomically",
+    "[OPTION]... REMOTE[@REV] DIR",
+    2,
+    2,
+    WithTransfer({
+        {"--in-place", "", "patch the one version there is; for hosts without room for two"},
+        {"--keep", "N", "how many versions to keep, the current one included (2)", "WDELTA_KEEP"},
+        {"--base", "CKPT", "a checkpoint of some record, to begin with instead of an anchor"},
+        {"--check", "", "change nothing; 1 if an update exists, else 0"},
+        {"--plan", "", "change nothing; show what would be fetched"},
+        {"-n,--dry-run", "", "the same as --plan"},
+        {"--exec", "CMD", "run CMD by /bin/sh after the switch; the JSON result is on its standard input"},
+        {"--allow-rollback", "", "follow a history that went backwards or was replaced"},
+        {"--max-age", "TIME", "refuse a newest record that is older, e.g. 2h"},
+        LockWaitRow(),
+    }),
+    BlankFields,
+    Run,
+};
+
+}  // namespace wdelta

@@ -1,0 +1,106 @@
+// wdelta push: the next record of a history.
+#include "command.h"
+#include "names.h"
+#include "numbers.h"
+#include "options.h"
+#include "shared_options.h"
+#include "transfer.h"
+#include "ui.h"
+
+namespace wdelta {
+
+namespace {
+
+JsonObject Fields(const PushReport* report) {
+  JsonObject fields;
+  SetRecord(fields, report ? &report->record : nullptr);
+  fields.SetKnownText("base_state", report ? report->base_state : "");
+  fields.SetKnownText("base_fingerprint", report ? report->base_fingerprint : "");
+  fields.SetJson("already_there", !report ? "null" : report->already_there ? "true" : "false");
+  fields.SetKnownNumber("wire_bytes", report ? std::optional(report->wire_bytes) : std::nullopt);
+  fields.SetKnownNumber("retries", report ? std::optional(report->retries) : std::nullopt);
+  fields.SetKnownNumber("new_anchor_bytes", report ? report->new_anchor_bytes : std::nullopt);
+  return fields;
+}
+
+JsonObject BlankFields() {
+  return Fields(nullptr);
+}
+
+Result<PushRequest> RequestFrom(const Arguments& arguments) {
+  PushRequest request;
+  request.source = arguments.operands()[0];
+  request.remote = arguments.operands()[1];
+  WD_TRY(CheckName(request.source));
+  WD_TRY(CheckRemoteName(request.remote));
+  if (arguments.Has("step")) request.step = arguments.Number("step", 0);
+  request.tag = arguments.Value("tag");
+  request.base = arguments.Value("base");
+  request.mirror = arguments.Value("mirror");
+  if (arguments.Has("keep-base")) request.keep_base = arguments.Value("keep-base");
+  request.anchor = arguments.Has("anchor");
+  request.rebase = arguments.Has("rebase");
+  request.single_writer = arguments.Has("single-writer");
+  request.anchor_every = arguments.Number("anchor-every", 0);
+  request.ready = arguments.Value("ready");
+  request.released = arguments.Value("released");
+  request.level = ChosenLevel(arguments);
+  request.files = ChosenFiles(arguments);
+  WD_ASSIGN(request.lock_wait, ChosenLockWait(arguments));
+  WD_ASSIGN(request.transfer, ChosenTransfer(arguments));
+  return request;
+}
+
+Result<int> Run(const Arguments& arguments, Ui& ui) {
+  WD_ASSIGN(const PushRequest request, RequestFrom(arguments));
+  WD_ASSIGN(const PushReport report, Push(request, ui.MakeContext()));
+  JsonObject fields = Fields(&report);
+  ui.SetFields(fields);
+  ui.SetSeconds(
+      {{"encode", report.pack_seconds}, {"upload", report.upload_seconds}, {"commit", report.commit_seconds}});
+  const RecordInfo& record = report.record;
+  if (report.already_there) {
+    ui.Report(RecordName(record) + " has this state already: " + ShortId(record.state) + ", nothing to do\n");
+  } else {
+    ui.Report(RecordName(record) + ": " + Counted(report.wire_bytes, "byte") + " sent, " +
+              Percent(record.totals.elements_changed, record.totals.elements_total) +
+              " of the elements changed, state " + ShortId(record.state) + '\n');
+  }
+  if (report.new_anchor_bytes) ui.Report("  anchor added, " + Counted(*report.new_anchor_bytes, "byte") + '\n');
+  if (ui.verbose()) ui.Report("  state " + record.state + "\n  fingerprint " + record.fingerprint + '\n');
+  ui.Essential(std::to_string(record.number) + '\n');
+  return 0;
+}
+
+}  // namespace
+
+const Command kPushCommand = {
+    "push",
+    "publish a checkpoint or a pack as the next record of a history",
+    "[OPTION]... SOURCE REMOTE",
+    2,
+    2,
+    WithTransfer(WithFileChoice({
+        {"--step", "N", "the trainer's label for this record"},
+        {"--tag", "NAME", "also give the record a name, which keeps it from being collected"},
+        {"--base", "CKPT", "the checkpoint of the newest record, to compute the difference against"},
+        {"--mirror", "DIR", "a copy of the newest record that wdelta keeps and moves on after each push"},
+        {"--keep-base",
+         "HOW",
+         "link, copy or off: how this checkpoint is kept as the base of the next push",
+         "WDELTA_KEEP_BASE",
+         {"link", "copy", "off"}},
+        {"--anchor", "", "if there is no base, send the whole checkpoint"},
+        {"--anchor-every", "N", "add an anchor when the last one is N records back", "WDELTA_ANCHOR_EVERY"},
+        {"--rebase", "", "if somebody else has pushed, compute against what they pushed"},
+        {"--single-writer", "", "nobody else pushes there: do without create-if-absent"},
+        {"--ready", "FILE", "wait until FILE exists before reading the source"},
+        {"--released", "FILE", "create FILE as soon as the source may be overwritten"},
+        LevelRow(),
+        LockWaitRow(),
+    })),
+    BlankFields,
+    Run,
+};
+
+}  // namespace wdelta

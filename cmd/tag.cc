@@ -1,0 +1,52 @@
+// wdelta tag: a name for a record.
+#include "command.h"
+#include "numbers.h"
+#include "options.h"
+#include "transfer.h"
+#include "ui.h"
+
+namespace wdelta {
+
+namespace {
+
+JsonObject BlankFields() {
+  JsonObject fields;
+  SetRecord(fields, nullptr);
+  return fields;
+}
+
+Result<int> Run(const Arguments& arguments, Ui& ui) {
+  TagRequest request;
+  request.remote = arguments.operands()[0];
+  request.name = arguments.operands()[1];
+  WD_TRY(CheckRemoteName(request.remote));
+  request.force = arguments.Has("force");
+  request.remove = arguments.Has("delete");
+  WD_ASSIGN(request.transfer, ChosenTransfer(arguments));
+  WD_ASSIGN(const RecordInfo record, TagRecord(request, ui.MakeContext()));
+  JsonObject fields;
+  SetRecord(fields, &record);
+  ui.SetFields(fields);
+  ui.Report("tag '" + TerminalText(request.name) + (request.remove ? "' removed from " : "' is ") + RecordName(record) +
+            ", state " + ShortId(record.state) + '\n');
+  ui.Essential(std::to_string(record.number) + '\n');
+  return 0;
+}
+
+}  // namespace
+
+const Command kTagCommand = {
+    "tag",
+    "give a record a name, which also keeps it from being collected",
+    "[OPTION]... REMOTE[@REV] NAME",
+    2,
+    2,
+    WithTransfer({
+        {"--force", "", "move a tag that is there already"},
+        {"--delete", "", "remove the tag"},
+    }),
+    BlankFields,
+    Run,
+};
+
+}  // namespace wdelta
