@@ -33,6 +33,7 @@ Result<> RunHook(const std::string& command, const std::vector<std::pair<std::st
   }
   for (const auto& [name, value] : variables) environment.push_back(name + "=" + value);
   std::vector<char*> pointers;
+  pointers.reserve(environment.size() + 1);
   for (std::string& variable : environment) pointers.push_back(variable.data());
   pointers.push_back(nullptr);
 

@@ -269,6 +269,7 @@ Result<> PackStore::Fetch(Remote& remote, const Way& way, unsigned jobs, const C
 
 void PackStore::KeepOnly(const std::vector<Way>& ways) const {
   std::vector<std::string> kept;
+  kept.reserve(ways.size());
   for (const Way& way : ways) kept.push_back(LastComponent(PathOf(way)));
   std::error_code failed;
   for (const auto& entry : std::filesystem::directory_iterator(folder_, failed)) {

@@ -26,6 +26,7 @@ Result<std::vector<RecordInfo>> Log(const LogRequest& request, const Context& co
   }
   WD_ASSIGN(const std::vector<RecordEntry> entries, history.Entries(first, last));
   std::vector<RecordInfo> infos;
+  infos.reserve(entries.size());
   for (const RecordEntry& entry : entries) infos.push_back(InfoOf(entry));
   std::reverse(infos.begin(), infos.end());
   // A mirror that cannot list has its tags, but does not tell which.

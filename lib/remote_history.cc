@@ -15,6 +15,11 @@ std::unique_ptr<Error> InObject(std::unique_ptr<Error> error, const Remote& remo
   return error;
 }
 
+std::unique_ptr<Error> WrongObject(std::string why, const Remote& remote, const std::string& key) {
+  Result<> failed = Error{ErrorKind::kIntegrity, std::move(why)};
+  return InObject(failed.TakeError(), remote, key);
+}
+
 bool CannotList(const Error& error) {
   return error.kind == ErrorKind::kRefused || error.kind == ErrorKind::kDenied;
 }
@@ -26,8 +31,7 @@ Result<std::optional<Bytes>> RemoteHistory::ReadSmall(const std::string& key, ui
   if (!piece.ok() && piece.error().kind == ErrorKind::kNotFound) return std::optional<Bytes>();
   if (!piece.ok()) return piece.TakeError();
   if (piece->bytes.size() > limit) {
-    return InObject(std::make_unique<Error>(ErrorKind::kIntegrity, "longer than " + std::to_string(limit) + " bytes"),
-                    remote_, key);
+    return WrongObject("longer than " + std::to_string(limit) + " bytes", remote_, key);
   }
   return std::optional<Bytes>(std::move(piece->bytes));
 }
@@ -131,10 +135,8 @@ Result<std::shared_ptr<const Record>> RemoteHistory::Read(uint64_t number) {
     if (number + 1 == first) told = other->before;
     if (number >= first && number < other_number) told = other->earlier[number - first].record;
     if (other->history != record->history || (told && *told != record->entry.record)) {
-      return InObject(
-          std::make_unique<Error>(ErrorKind::kIntegrity,
-                                  "not the record that record " + std::to_string(other_number) + " was written after"),
-          remote_, key);
+      return WrongObject("not the record that record " + std::to_string(other_number) + " was written after", remote_,
+                         key);
     }
   }
   return records_[number] = std::make_shared<const Record>(std::move(*record));
@@ -211,7 +213,7 @@ Result<std::optional<AddedWay>> RemoteHistory::ReadAddedWay(uint64_t number, uin
   Result<AddedWay> added = ParseAddedWay(*bytes);
   if (!added.ok()) return InObject(added.TakeError(), remote_, key);
   if (added->number != number || added->way.from != from) {
-    return InObject(std::make_unique<Error>(ErrorKind::kIntegrity, "it is about another record"), remote_, key);
+    return WrongObject("it is about another record", remote_, key);
   }
   return std::optional<AddedWay>(std::move(*added));
 }
