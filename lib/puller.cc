@@ -6,6 +6,7 @@
 #include <chrono>
 #include <ctime>
 
+#include "base/parallel.h"
 #include "inbound.h"
 #include "record_info.h"
 #include "remote_history.h"
@@ -70,13 +71,15 @@ class Puller {
   Result<bool> NothingNew() {
     const ReplicaVersion* current = replica_.current();
     if (named_ || !current || replica_.building() || replica_.highest() != current->number) return false;
-    WD_ASSIGN(const SinceThen since, history_.LookPast(current->number));
-    if (since == SinceThen::kWentBackwards && !request_.allow_rollback) {
+    if (replica_.url() != history_.remote().url()) return false;  // it may hold another history
+    WD_ASSIGN(const News news, history_.LookPast(current->number));
+    if (news.since == SinceThen::kWentBackwards && !request_.allow_rollback) {
       WD_ASSIGN(const uint64_t tip, history_.FindTip());
       return WentBackwards(history_.remote().url(), current->number, tip);
     }
-    if (since == SinceThen::kSame) WD_TRY(CheckAge(current->created));
-    return since == SinceThen::kSame;
+    if (news.since != SinceThen::kSame) return false;
+    WD_TRY(CheckAge(current->created));
+    return replica_.mark().empty() || news.mark == replica_.mark();  // else the record was written anew
   }
 
   Result<> CheckAge(uint64_t created) const {
@@ -115,7 +118,12 @@ class Puller {
 
   Result<> RememberTarget() {
     if (target_.number < replica_.highest() && !request_.allow_rollback) return {};
-    return replica_.Remember(history_id_, target_.number, target_.record);
+    std::string mark;
+    if (!named_) {  // so that the next pull sees at a glance that it is still the same record
+      WD_ASSIGN(const News news, history_.LookPast(target_.number));
+      mark = news.mark;
+    }
+    return replica_.Remember(history_.remote().url(), history_id_, target_.number, target_.record, mark);
   }
 
   // The version that is to be patched into the new one; none: a copy is made.
@@ -146,7 +154,8 @@ class Puller {
       Result<> built = patches ? Patch(*victim, plan) : Copy(plan);
       if (built.ok()) break;
       // A version that somebody has changed is no base. What else is there may do.
-      if (built.error().kind != ErrorKind::kConflict || attempt == 3 || request_.in_place) return built.TakeError();
+      const ErrorKind kind = built.error().kind;
+      if ((kind != ErrorKind::kConflict && kind != ErrorKind::kNotFound) || attempt == 3) return built.TakeError();
       context_.note(built.error().message + "; building from something else");
       replica_.DropBuilding();
       spoilt_.push_back(plan.start);
@@ -194,18 +203,35 @@ class Puller {
   // False: an object was not there, and another plan has to do without it.
   Result<bool> Fetch(const Plan& plan) {
     const auto start = Clock::now();
-    for (const PlannedWay& way : plan.ways) {
-      Result<> fetched =
-          replica_.packs().Fetch(history_.remote(), way.way, request_.transfer.jobs, context_, &report_.wire_bytes);
-      if (!fetched.ok() && fetched.error().kind == ErrorKind::kNotFound) {
-        context_.note("the pack that leads to record " + std::to_string(way.to) + " is no longer there");
-        missing_.push_back(way.way);
-        return false;
-      }
-      if (!fetched.ok()) return fetched.TakeError();
-    }
+    const unsigned jobs = request_.transfer.jobs ? request_.transfer.jobs : 4;
+    // Many small packs are fetched side by side, a few large ones each in several pieces.
+    const unsigned packs_at_once = plan.ways.size() < jobs ? 1 : jobs;
+    Context quiet = context_;
+    if (packs_at_once > 1) quiet.progress = [](const Progress&) {};
+    Progress progress{0, plan.bytes};
+    std::optional<size_t> gone;
+    WD_TRY(RunOrdered<std::optional<uint64_t>>(
+        plan.ways.size(), {packs_at_once, packs_at_once},
+        [&](uint64_t n, unsigned) -> Result<std::optional<uint64_t>> {
+          uint64_t wire_bytes = 0;
+          Result<> fetched =
+              replica_.packs().Fetch(history_.remote(), plan.ways[n].way, jobs / packs_at_once, quiet, &wire_bytes);
+          if (!fetched.ok() && fetched.error().kind == ErrorKind::kNotFound) return std::optional<uint64_t>();
+          if (!fetched.ok()) return fetched.TakeError();
+          return std::optional(wire_bytes);
+        },
+        [&](uint64_t n, std::optional<uint64_t> wire_bytes) -> Result<> {
+          if (!wire_bytes && !gone) gone = n;
+          report_.wire_bytes += wire_bytes.value_or(0);
+          progress.done_bytes += wire_bytes.value_or(0);
+          if (packs_at_once > 1) context_.progress(progress);
+          return {};
+        }));
     report_.download_seconds += SecondsSince(start);
-    return true;
+    if (!gone) return true;
+    context_.note("the pack that leads to record " + std::to_string(plan.ways[*gone].to) + " is no longer there");
+    missing_.push_back(plan.ways[*gone].way);
+    return false;
   }
 
   ApplyRequest Application(const Plan& plan) const {
@@ -315,8 +341,8 @@ Result<PullReport> Pull(const PullRequest& request, const Context& context) {
   WD_ASSIGN(const RemoteName name, ParseRemoteName(request.remote));
   WD_ASSIGN(const std::unique_ptr<Remote> remote, OpenRemote(name.url, request.transfer, context.note));
   const bool only_asks = request.check || request.plan;
-  const bool exists = access(request.folder.c_str(), F_OK) == 0;
-  // Who only asks changes nothing: for a folder that is not there an empty one stands in.
+  const bool exists = access((request.folder + "/.wdelta").c_str(), F_OK) == 0;
+  // Who only asks changes nothing: for a folder that no pull has made an empty one stands in.
   const std::string folder = only_asks && !exists ? TemporaryPath("pull") : request.folder;
   Result<PullReport> report = [&]() -> Result<PullReport> {
     WD_ASSIGN(Replica replica, Replica::Open(folder, request.lock_wait));

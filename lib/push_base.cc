@@ -55,7 +55,7 @@ Result<std::string> PushBase::Choose(const Record* tip) {
   if (known == wanted || known == Sha256Digest{}) return base;
   if (!request_.rebase) return HistoryMoved(history_.remote(), *tip, Hex(known));
   WD_TRY(BringToTip(base, known, *tip));
-  return base;
+  return mirror.empty() ? home_.base_path() : mirror;  // the kept base goes by its state
 }
 
 // Applies to `base` what others have pushed since; the result is the mirror, or the kept base.

@@ -27,13 +27,16 @@ std::vector<std::pair<std::string, std::string>> FilesOf(const std::string& sour
 Result<PushHome> PushHome::Open(const std::string& beside, const std::string& remote_url, const std::string& mirror,
                                 double lock_wait) {
   const std::string hash = Hex(DigestSha256(AsBytes(remote_url))).substr(0, 12);
-  const std::string folder = ParentFolder(beside) + "/.wdelta/push-" + hash;
+  // Absolute, because the parent of "." is not to be found in its name.
+  const std::string place = fs::absolute(beside).lexically_normal().string();
+  const std::string folder = ParentFolder(place) + "/.wdelta/push-" + hash;
   std::error_code failed;
   fs::create_directories(folder + "/packs", failed);
   if (failed) return SystemError("create", folder, failed.value());
   WD_ASSIGN(File lock, LockFolder(folder + "/lock", folder, lock_wait));
   WD_ASSIGN(StateFile state, StateFile::Read(folder + "/state.json"));
   PushHome home(folder, std::move(lock), std::move(state), !IsInMemory(folder));
+  RemoveTemporaries(folder);
   home.state_.Set("remote", remote_url);
   if (!mirror.empty()) home.base_key_ = "state of mirror " + fs::absolute(mirror).lexically_normal().string();
   return home;
@@ -70,11 +73,12 @@ Result<> PushHome::KeepBase(const std::string& source, const Layout& layout, con
 }
 
 Result<> PushHome::ReplaceBase(const std::string& path, const Sha256Digest& state) {
-  state_.Remove(base_key_);  // not known until the new one is in its place
-  WD_TRY(SaveState());
-  RemoveTree(base_path());
-  WD_TRY(Rename(path, base_path(), durable_));
-  return SetBaseState(state);
+  const std::string old_path = base_path(), new_path = BasePath(state);
+  RemoveTree(new_path);
+  WD_TRY(Rename(path, new_path, durable_));
+  WD_TRY(SetBaseState(state));
+  if (old_path != new_path) RemoveTree(old_path);
+  return {};
 }
 
 Result<std::optional<Spool>> PushHome::ReadSpool() const {
@@ -86,7 +90,6 @@ Result<std::optional<Spool>> PushHome::ReadSpool() const {
   spool.tag = file.Text("tag");
   spool.base_state = file.Digest("base_state");
   spool.state = file.Digest("state");
-  spool.committed = file.Has("committed");
   return std::optional<Spool>(std::move(spool));
 }
 
@@ -97,7 +100,6 @@ Result<> PushHome::WriteSpool(const Spool& spool) const {
   if (!spool.tag.empty()) file.Set("tag", spool.tag);
   file.Set("base_state", spool.base_state);
   file.Set("state", spool.state);
-  if (spool.committed) file.Set("committed", "yes");
   return file.Write(folder_ + "/spool.json", durable_);
 }
 

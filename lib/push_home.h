@@ -1,7 +1,7 @@
 // Where a pusher keeps what it needs from one push to the next, in <parent>/.wdelta/push-<hash of the remote>, beside
 // the checkpoints (or beside the mirror), so that hard links work and rotation of checkpoints does not touch it:
 //   state.json   which record the base is at; what the store was found to promise
-//   base/        the checkpoint of the last push, by hard links or as a copy
+//   base-STATE/  the checkpoint of the last push, by hard links or as a copy
 //   spool.wdp    the pack that is being pushed, from before the source is released until all is done
 //   spool.json   what it is
 //   lock
@@ -20,7 +20,6 @@ struct Spool {
   std::optional<uint64_t> step;
   std::string tag;
   Sha256Digest base_state{}, state{};
-  bool committed = false;  // only the base remains to be brought along
 };
 
 class PushHome {
@@ -31,7 +30,7 @@ class PushHome {
                                double lock_wait);
 
   const std::string& folder() const { return folder_; }
-  std::string base_path() const { return folder_ + "/base"; }
+  std::string base_path() const { return BasePath(base_state()); }
   std::string spool_path() const { return folder_ + "/spool.wdp"; }
   PackStore packs() const { return PackStore(folder_ + "/packs"); }
   bool durable() const { return durable_; }
@@ -56,6 +55,8 @@ class PushHome {
  private:
   PushHome(std::string folder, File lock, StateFile state, bool durable)
       : folder_(std::move(folder)), lock_(std::move(lock)), state_(std::move(state)), durable_(durable) {}
+  // Named by its state, so that a new base and the note that it is the one cannot disagree.
+  std::string BasePath(const Sha256Digest& state) const { return folder_ + "/base-" + Hex(state).substr(0, 12); }
   Result<> SaveState() const { return state_.Write(folder_ + "/state.json", durable_); }
 
   std::string folder_;

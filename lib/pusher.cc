@@ -10,6 +10,7 @@
 #include "base/parallel.h"
 #include "push_base.h"
 #include "record_info.h"
+#include "walk.h"
 
 namespace wdelta {
 
@@ -49,7 +50,10 @@ class Pusher {
     WD_TRY(OpenHome(is_pack));
     WD_TRY(ReadTip());
     WD_TRY(ProveStore());
-    if (home_) WD_TRY(FinishInterrupted());
+    if (home_) {
+      WD_ASSIGN(const bool was_this_one, FinishInterrupted(is_pack));
+      if (was_this_one) return report_;
+    }
     WD_TRY(is_pack ? PushPack() : PushCheckpoint());
     if (!request_.tag.empty()) {
       WD_TRY(WriteTag(history_.remote(), request_.tag, tip_->entry, false));
@@ -99,42 +103,52 @@ class Pusher {
 
   // ---- What an interrupted push left ----
 
-  Result<> FinishInterrupted() {
-    WD_ASSIGN(std::optional<Spool> spool, home_->ReadSpool());
-    if (!spool) return {};
+  // True: it was this very push, and all is done.
+  Result<bool> FinishInterrupted(bool is_pack) {
+    WD_ASSIGN(const std::optional<Spool> spool, home_->ReadSpool());
+    if (!spool) return false;
     WD_ASSIGN(const ReadyPack pack, InspectPack(home_->spool_path(), Trust::kWhole));
-    if (!spool->committed) {
-      WD_ASSIGN(const bool found, FindCommitted(*spool));
-      if (!found && TipState() != spool->base_state) {
-        context_.note("a push was interrupted and somebody else has pushed since: its pack is dropped");
-        home_->DropSpool();
-        return {};
-      }
-      if (!found) {
-        WD_ASSIGN(const bool won, Commit(pack, *spool));
-        if (!won) return Moved();
-      }
-      context_.note("an interrupted push was finished: record " + std::to_string(TipNumber()));
+    WD_ASSIGN(std::optional<RecordEntry> entry, FindCommitted(*spool));
+    if (!entry && TipState() != spool->base_state) {
+      context_.note("a push was interrupted and somebody else has pushed since: its pack is dropped");
+      home_->DropSpool();
+      return false;
     }
+    if (!entry) {
+      WD_ASSIGN(const bool won, Commit(pack, *spool));
+      if (!won) return Moved();
+      entry = tip_->entry;
+    }
+    context_.note("an interrupted push was finished: record " + std::to_string(entry->number));
+    if (!spool->tag.empty()) WD_TRY(WriteTag(history_.remote(), spool->tag, *entry, false));
     WD_TRY(Base().BringAlong(pack, {}));
     home_->DropSpool();
-    return {};
+    // Others may have pushed since; pushing the same again on top of theirs would double it.
+    if (is_pack || request_.step != spool->step || request_.tag != spool->tag) return false;
+    WD_ASSIGN(const Checkpoint source, Checkpoint::Open(request_.source, request_.files, context_.note));
+    WD_ASSIGN(const StateDigests digests, DigestCheckpoint(source, context_));
+    if (digests.state != spool->state) return false;
+    WD_TRY(MarkReleased());
+    WD_ASSIGN(const auto record, history_.Read(entry->number));
+    report_.record = InfoOf(*record);
+    report_.retries = history_.remote().retries();
+    return true;
   }
 
-  // Whether a record of that push is in the history.
-  Result<bool> FindCommitted(const Spool& spool) {
+  // The record of that push, if it is in the history.
+  Result<std::optional<RecordEntry>> FindCommitted(const Spool& spool) {
     for (uint64_t last = TipNumber(); last > 0; last = FirstCovered(last) - 1) {
       WD_ASSIGN(const std::vector<RecordEntry> entries, history_.Entries(FirstCovered(last), last));
+      bool base_seen = false;
       for (const RecordEntry& entry : entries) {
+        base_seen = base_seen || entry.state == spool.base_state;
         if (entry.state != spool.state) continue;
         WD_ASSIGN(const auto record, history_.Read(entry.number));
-        if (record->writer == spool.writer) return true;
+        if (record->writer == spool.writer) return std::optional(entry);
       }
-      for (const RecordEntry& entry : entries) {
-        if (entry.state == spool.base_state) return false;  // it can only come after its base
-      }
+      if (base_seen) break;  // it can only come after its base
     }
-    return false;
+    return std::optional<RecordEntry>();
   }
 
   // ---- A pack ----
@@ -177,11 +191,21 @@ class Pusher {
       return Error{ErrorKind::kConflict, "'" + request_.source + "' is an anchor, and the history has a newest record",
                    "every replica would have to fetch all of it; '--anchor' accepts that"};
     }
-    Spool spool{RandomHex(16), request_.step, request_.tag, pack.base.state, pack.result.state, false};
+    Spool spool{RandomHex(16), request_.step, request_.tag, pack.base.state, pack.result.state};
+    if (!home_) {
+      WD_ASSIGN(const bool won, Commit(pack, spool));
+      return won ? Result<>() : Moved();
+    }
+    // The mirror has to follow even if this process does not live to see it.
+    WD_ASSIGN(const File file, File::OpenForRead(path));
+    WD_TRY(CopyInto(file, home_->spool_path()));
+    WD_TRY(home_->WriteSpool(spool));
     WD_ASSIGN(const bool won, Commit(pack, spool));
-    if (!won) return Moved();
-    if (!request_.mirror.empty()) WD_TRY(Base().BringAlong(pack, {}));
-    return {};
+    if (!won) {
+      home_->DropSpool();
+      return Moved();
+    }
+    return Base().BringAlong(pack, {});
   }
 
   // ---- A checkpoint ----
@@ -196,13 +220,11 @@ class Pusher {
         WD_TRY(MarkReleased());
         return ReportTip();
       }
-      Spool spool{RandomHex(16), request_.step, request_.tag, pack.base.state, pack.result.state, false};
+      Spool spool{RandomHex(16), request_.step, request_.tag, pack.base.state, pack.result.state};
       WD_TRY(home_->WriteSpool(spool));
       WD_TRY(MarkReleased());
       WD_ASSIGN(const bool won, Commit(pack, spool));
       if (won) {
-        spool.committed = true;
-        WD_TRY(home_->WriteSpool(spool));
         const bool still_there = request_.released.empty();
         return Base().BringAlong(pack, still_there ? source : "");
       }
@@ -287,7 +309,8 @@ class Pusher {
     for (const RecordEntry& entry : entries) {
       if (entry.anchor) return {};
     }
-    const std::string kept = home_ && home_->HasKeptBase() ? home_->base_path() : request_.source;
+    const bool keeps_it = home_ && home_->HasKeptBase() && home_->base_state() == TipState();
+    const std::string kept = keeps_it ? home_->base_path() : request_.source;
     PackRequest anchor;
     anchor.inputs = {request_.mirror.empty() ? kept : request_.mirror};
     anchor.anchor = true;

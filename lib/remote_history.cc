@@ -104,29 +104,36 @@ Result<uint64_t> RemoteHistory::FindExistingTip() {
   return error;
 }
 
-Result<SinceThen> RemoteHistory::LookPast(uint64_t number) {
+Result<News> RemoteHistory::LookPast(uint64_t number) {
   Result<ObjectPage> page = remote_.List(kRecordPrefix, number > 1 ? RecordKey(number - 1) : "", 1000);
   if (!page.ok() && !CannotList(page.error())) return page.TakeError();
   if (!page.ok()) {
     WD_ASSIGN(const std::optional<ObjectInfo> next, remote_.Stat(RecordKey(number + 1)));
-    return next ? SinceThen::kGrew : SinceThen::kSame;
+    return News{next ? SinceThen::kGrew : SinceThen::kSame, {}};
   }
+  News news;
   uint64_t tip = 0;
-  for (const ObjectInfo& object : page->objects) tip = std::max(tip, RecordNumberOf(object.key).value_or(0));
-  if (tip < number) return SinceThen::kWentBackwards;
-  if (!page->more) tip_ = tip;
-  return tip == number ? SinceThen::kSame : SinceThen::kGrew;
+  for (const ObjectInfo& object : page->objects) {
+    const uint64_t found = RecordNumberOf(object.key).value_or(0);
+    tip = std::max(tip, found);
+    if (found == number) news.mark = std::to_string(object.size) + " bytes at " + std::to_string(object.modified);
+  }
+  if (!page->more && tip >= number) tip_ = tip;
+  news.since = tip < number ? SinceThen::kWentBackwards : tip == number ? SinceThen::kSame : SinceThen::kGrew;
+  return news;
 }
 
 Result<std::shared_ptr<const Record>> RemoteHistory::Read(uint64_t number) {
   if (const auto at = records_.find(number); at != records_.end()) return at->second;
   const std::string key = RecordKey(number);
-  WD_ASSIGN(const std::optional<Bytes> bytes, ReadSmall(key, kMaxRecordBytes));
-  if (!bytes) {
-    return Error{ErrorKind::kNotFound, "'" + remote_.url() + "' has no record " + std::to_string(number),
+  const auto read = [&]() -> Result<Record> {
+    WD_ASSIGN(const std::optional<Bytes> bytes, ReadSmall(key, kMaxRecordBytes));
+    if (bytes) return ParseRecord(*bytes, number);
+    return Error{ErrorKind::kNotFound, "there is no record " + std::to_string(number),
                  "'wdelta log " + remote_.url() + "' lists the records"};
-  }
-  Result<Record> record = ParseRecord(*bytes, number);
+  };
+  Result<Record> record = read();
+  if (!record.ok() && record.error().kind == ErrorKind::kIntegrity) record = read();  // damaged on the way?
   if (!record.ok()) return InObject(record.TakeError(), remote_, key);
   // What later records that were read say of it must be true.
   for (const auto& [other_number, other] : records_) {

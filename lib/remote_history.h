@@ -16,6 +16,10 @@ namespace wdelta {
 
 // What has become of a history since one last saw it.
 enum class SinceThen { kSame, kGrew, kWentBackwards };
+struct News {
+  SinceThen since = SinceThen::kSame;
+  std::string mark;  // size and time of the record that one has: another mark means another record; empty: not told
+};
 
 class RemoteHistory {
  public:
@@ -29,7 +33,7 @@ class RemoteHistory {
   // FindTip, and kNotFound if the history is empty.
   Result<uint64_t> FindExistingTip();
   // One request: did anything come after record `number`? A static mirror cannot tell that records have vanished.
-  Result<SinceThen> LookPast(uint64_t number);
+  Result<News> LookPast(uint64_t number);
 
   Result<std::shared_ptr<const Record>> Read(uint64_t number);
   // Of the records `first` to `last`, in few reads.

@@ -82,6 +82,8 @@ void Replica::FindVersions() {
 
 Result<> Replica::Recover() {
   FindVersions();
+  RemoveTemporaries(folder_ + "/.wdelta");
+  RemoveUnknown();
   building_.reset();
   const std::string in_place = state_.Text("building_in_place");
   const bool is_there = fs::exists(in_place.empty() ? BuildingPath() : folder_ + "/versions/" + in_place);
@@ -98,6 +100,16 @@ Result<> Replica::Recover() {
   return {};
 }
 
+// A version is forgotten before its files are removed; a crash between the two leaves the files.
+void Replica::RemoveUnknown() const {
+  if (state_.empty()) return;
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator(folder_ + "/versions", failed)) {
+    const std::string name = entry.path().filename().string();
+    if (NumberOf(name) && !state_.Has(StateKey(name)) && name != current_name_) RemoveTree(entry.path().string());
+  }
+}
+
 const ReplicaVersion* Replica::current() const {
   for (const ReplicaVersion& version : versions_) {
     if (version.name == current_name_) return &version;
@@ -105,7 +117,10 @@ const ReplicaVersion* Replica::current() const {
   return nullptr;
 }
 
-Result<> Replica::Remember(const std::string& history, uint64_t number, const Sha256Digest& record) {
+Result<> Replica::Remember(const std::string& url, const std::string& history, uint64_t number,
+                           const Sha256Digest& record, const std::string& mark) {
+  state_.Set("mark", mark);
+  state_.Set("url", url);
   state_.Set("history", history);
   state_.Set("number", number);
   state_.Set("record", record);
@@ -141,10 +156,11 @@ Result<> Replica::Adopt(const std::string& path, const RecordEntry& entry) {
   state_.Set(StateKey(version.name), entry.state);
   state_.Set(CreatedKey(version.name), entry.created);
   if (entry.step) state_.Set(StepKey(version.name), *entry.step);
+  state_.Set("hook_due", "yes");  // before the switch: a crash right after it must not lose the hook
   WD_TRY(SaveState());
   WD_TRY(Rename(path, PathOf(version), durable_));
   building_.reset();
-  return Switch(version);
+  return SwitchTo(version);
 }
 
 Result<> Replica::PointCurrentAt(const std::string& name) const {
@@ -154,10 +170,10 @@ Result<> Replica::PointCurrentAt(const std::string& name) const {
   return Rename(link, folder_ + "/current", durable_);
 }
 
-Result<> Replica::Switch(const ReplicaVersion& version) {
+// After Adopt has said so in the state.
+Result<> Replica::SwitchTo(const ReplicaVersion& version) {
   WD_TRY(PointCurrentAt(version.name));
   for (const char* key : {"building", "building_state", "building_in_place"}) state_.Remove(key);
-  state_.Set("hook_due", "yes");
   FindVersions();
   // What was known of versions that are gone.
   state_.RemoveIf([&](const std::string& key) {
@@ -184,12 +200,14 @@ Result<> Replica::RemoveOld(unsigned keep) {
     if (version.name != current_name_) removable.push_back(version);
   }
   const size_t kept = keep > 0 ? keep - 1 : 0;  // beside the current one
-  for (size_t i = 0; i + kept < removable.size(); ++i) {
-    RemoveTree(PathOf(removable[i]));
-    for (const auto& key : {StateKey, NumberKey, StepKey, CreatedKey}) state_.Remove(key(removable[i].name));
+  removable.resize(removable.size() - std::min(kept, removable.size()));
+  for (const ReplicaVersion& version : removable) {
+    for (const auto& key : {StateKey, NumberKey, StepKey, CreatedKey}) state_.Remove(key(version.name));
   }
+  WD_TRY(SaveState());  // first forgotten, then removed: half a version is none
+  for (const ReplicaVersion& version : removable) RemoveTree(PathOf(version));
   FindVersions();
-  return SaveState();
+  return {};
 }
 
 Result<std::optional<ReplicaVersion>> CurrentVersionIn(const std::string& folder) {

@@ -45,7 +45,11 @@ class Replica {
   std::string history() const { return state_.Text("history"); }
   uint64_t highest() const { return state_.Number("number"); }
   Sha256Digest highest_record() const { return state_.Digest("record"); }
-  Result<> Remember(const std::string& history, uint64_t number, const Sha256Digest& record);
+  Result<> Remember(const std::string& url, const std::string& history, uint64_t number, const Sha256Digest& record,
+                    const std::string& mark);
+  // Where it was seen, and what that record's object looked like from outside; empty if that is not known.
+  std::string url() const { return state_.Text("url"); }
+  std::string mark() const { return state_.Text("mark"); }
 
   // Whether the hook still has to run for the current version.
   bool hook_is_due() const { return state_.Has("hook_due"); }
@@ -56,7 +60,6 @@ class Replica {
   void DropBuilding();
   // Gives what lies at `path` its name among the versions, and makes it current.
   Result<> Adopt(const std::string& path, const RecordEntry& entry);
-  Result<> Switch(const ReplicaVersion& version);
   // The current version is also the state of this record, and counts as that from now on.
   Result<> Relabel(const RecordEntry& entry);
   // Removes all but the `keep` newest versions; never the current one.
@@ -69,6 +72,8 @@ class Replica {
   Replica(std::string folder, File lock, StateFile state, bool durable)
       : folder_(std::move(folder)), lock_(std::move(lock)), state_(std::move(state)), durable_(durable) {}
   Result<> Recover();
+  void RemoveUnknown() const;
+  Result<> SwitchTo(const ReplicaVersion& version);
   void FindVersions();
   Result<> SaveState() const { return state_.Write(folder_ + "/.wdelta/state.json", durable_); }
   Result<> PointCurrentAt(const std::string& name) const;

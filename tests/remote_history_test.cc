@@ -79,9 +79,9 @@ TEST_CASE("planning from five hundred records behind takes at most ten requests"
       const auto remote = Open(store, lists);
       RemoteHistory reader(*remote);
       const uint64_t had = count - 500;
-      const Result<SinceThen> since = reader.LookPast(had);
-      REQUIRE_OK(since);
-      CHECK(*since == SinceThen::kGrew);
+      const Result<News> news = reader.LookPast(had);
+      REQUIRE_OK(news);
+      CHECK(news->since == SinceThen::kGrew);
       const Result<RecordEntry> target = reader.Resolve({});
       REQUIRE_OK(target);
       const auto have = [&](const RecordEntry& entry) { return entry.number == had; };
@@ -103,10 +103,11 @@ TEST_CASE("one request tells that nothing is new, that something is, or that rec
   const auto remote = Open(store, true);
   const auto look = [&](uint64_t number) {
     store->ForgetCalls();
-    const Result<SinceThen> since = RemoteHistory(*remote).LookPast(number);
-    REQUIRE_OK(since);
+    const Result<News> news = RemoteHistory(*remote).LookPast(number);
+    REQUIRE_OK(news);
     CHECK(store->Calls() == 1);
-    return *since;
+    CHECK(news->mark.empty() == (number > 9));
+    return news->since;
   };
   CHECK(look(9) == SinceThen::kSame);
   CHECK(look(8) == SinceThen::kGrew);

@@ -299,6 +299,14 @@ std::string TemporaryNameBeside(const std::string& path) {
          std::to_string(random());
 }
 
+void RemoveTemporaries(const std::string& folder) noexcept {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with('.') && name.find(".wdelta-") != std::string::npos) RemoveTree(entry.path().string());
+  }
+}
+
 std::string TemporaryPath(const std::string& name) {
   return TemporaryNameBeside(TemporaryFolder() + "/" + name);
 }

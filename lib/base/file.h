@@ -89,6 +89,8 @@ std::string ParentFolder(const std::string& path);
 std::string LastComponent(const std::string& path);
 // A name beside `path` that nobody uses: same folder, hidden, with the process id and a random part.
 std::string TemporaryNameBeside(const std::string& path);
+// Removes what processes that were killed left in a folder under such names; only for whoever has it locked.
+void RemoveTemporaries(const std::string& folder) noexcept;
 // Such a name in TMPDIR, else in /tmp.
 std::string TemporaryPath(const std::string& name);
 

@@ -62,7 +62,11 @@ struct Record {
 // The lowest number that record `number` repeats; `number` itself if it repeats none.
 uint64_t FirstCovered(uint64_t number);
 
+// The last field, "check", is the beginning of the SHA-256 of all bytes before it: a bit that flips on the way to a
+// reader must not get into what that reader writes.
 std::string RecordText(const Record& record);
+// How the text of a record ends, given all before.
+std::string RecordCheck(std::string_view text);
 // Checks all that can be checked without another record. kIntegrity; kRefused for a version that is too new.
 Result<Record> ParseRecord(ByteSpan bytes, uint64_t expected_number);
 

@@ -203,6 +203,11 @@ Result<Record> ParseRecord(ByteSpan bytes, uint64_t expected_number) {
     return false;
   };
   WD_TRY(ReadObject(bytes, "wdelta_record", "record", take));
+  const std::string_view text = AsText(bytes);
+  const size_t check_bytes = RecordCheck("").size();
+  if (text.size() < check_bytes || !text.ends_with(RecordCheck(text.substr(0, text.size() - check_bytes)))) {
+    return Malformed("it does not have its checksum");
+  }
   RecordEntry& entry = record.entry;
   WD_TRY(CheckEntry(entry, expected_number));
   entry.record = DigestSha256(bytes);

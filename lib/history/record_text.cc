@@ -88,7 +88,13 @@ std::string RecordText(const Record& record) {
   out.SetJson("earlier", JsonArray(earlier));
   SetDigest(out, "before", record.before);
   out.SetJson("signatures", "[]");
-  return out.Text() + '\n';
+  std::string text = out.Text();
+  text.pop_back();  // the brace
+  return text + RecordCheck(text);
+}
+
+std::string RecordCheck(std::string_view text) {
+  return ",\"check\":\"" + Hex(DigestSha256(AsBytes(text))).substr(0, 16) + "\"}\n";
 }
 
 std::string AddedWayText(const AddedWay& added) {

@@ -92,6 +92,10 @@ class S3Remote final : public Remote {
     call.body_size = source.size();
     call.once = if_absent;
     WD_ASSIGN(const HttpAnswer answer, session_.Send(call));
+    // Every store names the version that it made. Who does not is something in between that only says yes.
+    if (answer.status == 200 && !answer.Header("etag")) {
+      return Error{ErrorKind::kTransient, "the answer to a write of '" + url() + "/" + key + "' is not from a store"};
+    }
     if (answer.status == 200) return WriteResult::kWritten;
     if (answer.status == 412 && if_absent) return WriteResult::kExists;
     return session_.Explain(answer, key);

@@ -11,10 +11,13 @@ Result<Record> Reparse(const Record& record) {
   return ParseRecord(AsBytes(RecordText(record)), record.entry.number);
 }
 
+// The text with something else in it, and the checksum that then belongs to it.
 std::string Replaced(std::string text, const std::string& from, const std::string& to) {
   const size_t at = text.find(from);
   REQUIRE(at != std::string::npos);
-  return text.replace(at, from.size(), to);
+  text.replace(at, from.size(), to);
+  text.resize(text.size() - RecordCheck("").size());
+  return text + RecordCheck(text);
 }
 
 }  // namespace
@@ -94,6 +97,15 @@ TEST_CASE("a record of a later version is refused as such, and unknown fields ar
   REQUIRE_OK(ParseRecord(AsBytes(longer), 2));
   const std::string other = Replaced(text, "\"wdelta_record\":1,", "");
   CHECK_FAILS(ParseRecord(AsBytes(other), 2), ErrorKind::kIntegrity, "no record");
+}
+
+TEST_CASE("a record with any bit flipped is refused") {
+  const std::string text = RecordText(MadeHistory(3)[2]);
+  for (size_t bit = 0; bit < 8 * text.size(); ++bit) {
+    std::string flipped = text;
+    flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ 1 << bit % 8);
+    CHECK_FALSE(ParseRecord(AsBytes(flipped), 3).ok());
+  }
 }
 
 TEST_CASE("a record cut off anywhere is refused") {

@@ -108,7 +108,8 @@ class Contract {
     const std::pair<uint64_t, uint64_t> ranges[] = {{0, 1},      {0, 1000}, {0, 1001},   {1, 998},  {999, 1},
                                                     {999, 2},    {500, 0},  {500, kAll}, {1000, 1}, {1000, 0},
                                                     {1001, 100}, {kAll, 1}, {0, 0}};
-    for (const auto& [offset, length] : ranges) {
+    for (const auto& range : ranges) {
+      const uint64_t offset = range.first, length = range.second;
       INFO(length, " bytes from ", offset);
       const auto piece = remote_->Read(key, offset, length);
       REQUIRE_OK(piece);
