@@ -216,6 +216,12 @@ Result<int> RunWithRecord(const Arguments& arguments, Ui& ui) {
   WD_ASSIGN(request.transfer, ChosenTransfer(arguments));
   WD_ASSIGN(const CompareReport report, CompareWithRecord(request, ui.MakeContext()));
   JsonObject fields = Fields(nullptr);
+  const bool record_is_base = IsRemoteName(base);
+  fields.SetText(record_is_base ? "base_state" : "state", report.record.state);
+  fields.SetText(record_is_base ? "state" : "base_state", report.identity.state);
+  fields.SetText(record_is_base ? "base_fingerprint" : "fingerprint", report.record.fingerprint);
+  fields.SetText(record_is_base ? "fingerprint" : "base_fingerprint", report.identity.fingerprint);
+  fields.SetFlag("different", !report.same);
   fields.SetNumber("number", report.record.number);
   fields.SetNumber("tensors_total", report.tensors_total);
   fields.SetNumber("tensors_changed", report.differing.size());

@@ -63,7 +63,7 @@ Result<int> Run(const Arguments& arguments, Ui& ui) {
 
 const Command kGcCommand = {
     "gc",
-    "remove objects that no kept record needs; shows its plan without --delete",
+    "remove objects that no kept record needs",
     "[OPTION]... REMOTE",
     1,
     1,

@@ -70,6 +70,7 @@ Result<PullRequest> RequestFrom(const Arguments& arguments) {
   request.keep = static_cast<unsigned>(std::min<uint64_t>(arguments.Number("keep", request.keep), 1000));
   if (request.keep == 0) return Error{ErrorKind::kUsage, "option '--keep' takes a number from 1 on, not '0'"};
   request.base = arguments.Value("base");
+  if (!request.base.empty()) WD_TRY(CheckCheckpointName(request.base, "the base"));
   request.check = arguments.Has("check");
   request.plan = arguments.Has("plan") || arguments.Has("dry-run");
   request.allow_rollback = arguments.Has("allow-rollback");

@@ -37,6 +37,9 @@ Result<PushRequest> RequestFrom(const Arguments& arguments) {
   request.tag = arguments.Value("tag");
   request.base = arguments.Value("base");
   request.mirror = arguments.Value("mirror");
+  for (const std::string& path : {request.base, request.mirror}) {
+    if (!path.empty()) WD_TRY(CheckCheckpointName(path, "the base"));
+  }
   if (arguments.Has("keep-base")) request.keep_base = arguments.Value("keep-base");
   request.anchor = arguments.Has("anchor");
   request.rebase = arguments.Has("rebase");

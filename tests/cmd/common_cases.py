@@ -12,7 +12,8 @@ import time
 import tiny
 from harness import Skipped, abandoned_pipe, parse_object, read, test, wait_until_it_works
 
-COMMANDS = ["diff", "pack", "apply", "verify", "cat", "help"]
+COMMANDS = ["diff", "pack", "apply", "push", "pull", "log", "tag", "revert", "gc", "id", "verify", "cat", "doctor",
+            "help"]
 # A use of each command that works when a/, b/ and d.wdp are there, and prints a report.
 USES = {"diff": ["diff", "a", "b"], "pack": ["pack", "a", "b", "-o", "new.wdp"],
         "apply": ["apply", "a", "d.wdp", "-o", "out"], "verify": ["verify", "a"], "cat": ["cat", "a"],
@@ -62,7 +63,9 @@ def usage_errors(t):
         t.fails(2, command, "--report", says="needs a value")
     t.fails(2, "diff", "--exot-code", "a", "b", says="did you mean '--exit-code'?")
     for words in (["diff", "a"], ["diff", "a", "b", "c"], ["pack", "-o", "x"], ["apply", "-o", "x"], ["verify"], ["cat"],
-                  ["cat", "a", "b", "c"], ["help", "a", "b"]):
+                  ["cat", "a", "b", "c"], ["help", "a", "b"], ["push", "a"], ["push", "a", "b", "c"], ["pull"],
+                  ["pull", "a"], ["log"], ["log", "a", "b"], ["tag", "a"], ["revert", "--to", "1"], ["gc"], ["id"],
+                  ["doctor"], ["doctor", "a", "b", "c"]):
         t.fails(2, *words, says="operand")
     t.fails(2, "apply", "a", "-o", "x", says="no delta to apply")
     t.fails(2, "diff", "a", "", says="empty")
@@ -93,15 +96,14 @@ def environment(t):
     t.fails(2, "apply", "a", "b", "-o", "x", says="WDELTA_FSYNC", environment={"WDELTA_FSYNC": "9"})
 
 
-@test("a remote is a usage error in every command, and names are checked before any file is opened")
+@test("a remote where a file belongs is a usage error in every command, and is noticed before any file is opened")
 def remotes(t):
     url = "s3://bucket/run7"
-    for words in (["diff", "missing", url], ["diff", url, "missing"], ["diff", "missing", "missing", "-o", url],
-                  ["pack", "missing", url, "-o", "x"], ["pack", "missing", "missing", "-o", url],
-                  ["pack", "missing", "--base", url, "-o", "x"], ["apply", "missing", url, "-o", "x"],
-                  ["apply", "missing", "missing", "-o", url], ["verify", "missing", url],
-                  ["verify", "missing", "--against", url], ["cat", url], ["cat", "missing", "x", "-o", url]):
-        t.fails(2, *words, says="remotes are not in this version")
+    for words in (["diff", "missing", "missing", "-o", url], ["diff", url, url], ["pack", "missing", url, "-o", "x"],
+                  ["pack", "missing", "missing", "-o", url], ["pack", "missing", "--base", url, "-o", "x"],
+                  ["apply", "missing", url, "-o", "x"], ["apply", "missing", "missing", "-o", url], ["cat", url],
+                  ["cat", "missing", "x", "-o", url], ["push", url, url], ["pull", url, url], ["id", url]):
+        t.fails(2, *words, says="is a remote, and a file or a folder belongs here")
     t.fails(3, "cat", "./" + url)
 
 

@@ -11,7 +11,7 @@ import tiny
 
 TESTS = []  # (sentence, function)
 KINDS = {2: "usage", 3: "not_found", 4: "integrity", 5: "conflict", 6: "busy", 7: "transient", 8: "denied",
-         9: "local_io", 10: "refused", 130: "signal", 143: "signal", 141: "local_io"}
+         9: "local_io", 10: "refused", 11: "hook", 130: "signal", 143: "signal", 141: "local_io"}
 ENVELOPE = ["schema", "ok", "exit_code", "command", "seconds", "notes"]
 ERROR_FIELDS = {"kind", "message", "hint", "retryable", "path", "tensor", "expected", "found"}
 

@@ -6,7 +6,11 @@ import re
 from harness import read, test
 
 MANUAL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "man")
-COMMANDS = ["diff", "pack", "apply", "verify", "cat"]
+COMMANDS = ["diff", "pack", "apply", "verify", "cat", "push", "pull", "log", "tag", "revert", "gc", "id", "doctor"]
+REMOTE_COMMANDS = ["verify", "push", "pull", "log", "tag", "revert", "gc", "id", "doctor"]  # all their remotes are URLs
+# Settings that are none of a single command, and so have no option.
+WITHOUT_OPTION = {"WDELTA_S3_ANONYMOUS", "WDELTA_S3_ADDRESSING", "WDELTA_SSE", "WDELTA_SSE_KMS_KEY_ID",
+                  "WDELTA_HF_S3_ENDPOINT"}
 
 
 def options_of_page(name):
@@ -16,6 +20,14 @@ def options_of_page(name):
         if line.startswith(".It Fl "):
             found |= {"-" + option for option in re.findall(r"Fl (-?[a-z][a-z-]*)", line)}
     return found
+
+
+def transfer_options_of_page():
+    """Those in the section Transfers of the program's page, where each entry is `.It Xo Fl -jobs Ar n Xc`."""
+    page = read(os.path.join(MANUAL, "wdelta.1")).decode()
+    section = re.search(r"^\.Ss Transfers\n(.*?)^\.S[sh] ", page, re.MULTILINE | re.DOTALL).group(1)
+    return {"-" + option for line in section.splitlines() if line.startswith(".It ")
+            for option in re.findall(r"Fl (-?[a-z][a-z-]*)", line)}
 
 
 def options_of_help(text):
@@ -44,10 +56,25 @@ def sections(t):
     assert listed == re.findall(r"^\.It Cm ([a-z]+)", page, re.MULTILINE), listed
 
 
-@test("the page of the program names every variable of the environment that --help mentions")
+@test("the section about transfers describes just the options that the pages of all commands with remotes repeat")
+def transfers(t):
+    described = transfer_options_of_page()
+    assert {"--jobs", "--bwlimit", "--retries", "--endpoint", "--ca-file"} <= described, described
+    shared = None
+    for command in REMOTE_COMMANDS:
+        own = options_of_help(t.good(command, "--help").text().split("\nCommon options\n")[0].split("\nOptions\n")[1])
+        assert described <= own, (command, described - own)
+        assert described <= options_of_page("wdelta-" + command), command
+        shared = own if shared is None else shared & own
+    assert shared == described, shared ^ described
+
+
+@test("the page of the program names the variables of the environment that --help mentions and those without option")
 def environment(t):
     page = read(os.path.join(MANUAL, "wdelta.1")).decode()
     mentioned = set()
     for command in COMMANDS:
-        mentioned |= set(re.findall(r"WDELTA_[A-Z]+", t.good(command, "--help").text()))
-    assert mentioned == set(re.findall(r"WDELTA_[A-Z]+", page)), mentioned
+        mentioned |= set(re.findall(r"WDELTA_[A-Z0-9_]+", t.good(command, "--help").text()))
+    assert not mentioned & WITHOUT_OPTION
+    documented = set(re.findall(r"WDELTA_[A-Z0-9_]+", page))
+    assert mentioned | WITHOUT_OPTION == documented, (mentioned | WITHOUT_OPTION) ^ documented
