@@ -26,7 +26,7 @@ DEADLINE = 60  # seconds
 CHANCE = 0.02  # of each fault, for each request that it fits
 ALLOWED = {4: "damaged", 5: "conflict", 7: "transient"}
 PATIENT = ("--retries", "12", "--idle-timeout", "1s", "--connect-timeout", "5s")
-FRESH = 20  # each so many pulls, into a new folder
+FRESH = 20  # each so many pulls, into a new folder; and each so many pushes, an anchor
 
 
 class Trial:
@@ -57,12 +57,13 @@ class Trial:
             self.complain(f"no JSON object from: {' '.join(words[1:])}: {outcome.stdout!r}")
             report = {}
         self.counts["retries"] += report.get("retries") or 0
-        self.story.write(f"{begun:.3f} {' '.join(words[1:4])}: {code} {outcome.stdout.strip()} {outcome.stderr.strip()}\n")
+        said = f"{outcome.stdout.strip()} {outcome.stderr.strip()}"
+        self.story.write(f"{begun:.3f} {' '.join(words[1:4])}: {code} {said}\n")
         self.story.flush()
         if code != 0:
             self.counts[f"{words[1]} {code}"] += 1
             if code not in ALLOWED:
-                self.complain(f"exit {code} from: {' '.join(words[1:4])}: {outcome.stderr.strip()} {outcome.stdout.strip()}")
+                self.complain(f"exit {code} from: {' '.join(words[1:4])}: {(report.get('error') or {}).get('message')}")
         return code, report
 
     def complain(self, text):
@@ -72,9 +73,12 @@ class Trial:
     def push(self, step):
         source = self.folder / f"trainer/step-{step}"
         self.maker.write(source, f"step {step}")
-        # The same command again, as after any failure that may pass; then the next step.
+        # The same command again, as after any failure that may pass, with what the hint to a conflict says. Then the
+        # next step.
+        further = []
         for _ in range(3):
-            code, report = self.run("push", source, "s3://steps/run", "--step", step)
+            code, report = self.run("push", source, "s3://steps/run", "--step", step, "--anchor-every", FRESH, *further)
+            further = ["--rebase"] if code == 5 else []
             if code == 0:
                 self.acknowledged[step] = self.newest = report["number"]
                 self.counts["pushed"] += 1
@@ -100,10 +104,12 @@ class Trial:
             shutil.rmtree(replica, ignore_errors=True)
 
     def judge(self, gateway):
-        gateway.aws("s3", "cp", "--only-show-errors", "--recursive", "s3://steps/run/records", self.folder / "copy/records")
+        gateway.aws("s3", "cp", "--only-show-errors", "--recursive", "s3://steps/run/records",
+                    self.folder / "copy/records")
         records = records_of(self.folder / "copy")
         steps = [record["step"] for record in records]
-        expect(len(steps) == len(set(steps)), f"steps that are there twice: {sorted(s for s in steps if steps.count(s) > 1)}")
+        twice = sorted({step for step in steps if steps.count(step) > 1})
+        expect(not twice, f"steps that are in the history more than once: {twice}")
         for step, number in self.acknowledged.items():
             found = records[number - 1]["step"] if number <= len(records) else None
             expect(found == step, f"step {step} was told record {number}, which has step {found}")

@@ -125,7 +125,8 @@ class LyingProxy:
         self.rules = [Rule(text) for text in rules]
         self.rng, self.mutex = random.Random(seed), threading.Lock()
         self.log, self.requests, self.lies = log, 0, collections.Counter()
-        self.lying = True
+        self.bodies = {}  # of whole objects as they were sent, for 'ignore_range': its signature covers the range
+        self.watch = None  # called with each request that the store has answered; True: nobody hears of it
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=128)
         self.address = "http://127.0.0.1:%d" % self.listener.getsockname()[1]
 
@@ -145,7 +146,7 @@ class LyingProxy:
             self.requests += 1
             detail, fault = self.rng.random(), None
             for rule in self.rules:
-                if self.lying and rule.fits(request) and self.rng.random() < rule.chance:
+                if rule.fits(request) and self.rng.random() < rule.chance:
                     fault = rule.fault
                     break
             return fault, detail
@@ -193,7 +194,17 @@ class LyingProxy:
             self.note(request, fault, answer)
             connection.sendall(answer.head() + answer.body)
             return True
-        answer = ask(store, request, fault == "ignore_range")
+        answer = ask(store, request)
+        if request.method == "PUT" and answer.status == 200 and "?" not in request.target:
+            self.bodies[request.target] = request.body
+        if self.watch and self.watch(request, answer):
+            self.wait(connection)
+            return False
+        if fault == "ignore_range":
+            if answer.status == 206 and request.target in self.bodies:
+                answer = whole(answer, self.bodies[request.target])
+            else:
+                fault = None
         if fault == "lost_answer":
             self.note(request, fault, answer)
             reset(connection)
@@ -243,13 +254,13 @@ class LyingProxy:
             pass
 
 
-def ask(store, request, whole):
+def ask(store, request):
     """What the store says. A connection that it has closed meanwhile is opened again, once."""
     for last in (False, True):
         try:
             store.putrequest(request.method, request.target, skip_host=True, skip_accept_encoding=True)
             for name, value in request.headers:
-                if name.lower() not in ("expect", "connection") and not (whole and name.lower() == "range"):
+                if name.lower() not in ("expect", "connection"):
                     store.putheader(name, value)
             store.endheaders(request.body or None)
             answer = store.getresponse()
@@ -263,6 +274,12 @@ def ask(store, request, whole):
     hop = ("content-length", "transfer-encoding", "connection", "keep-alive")
     headers = [(name, value) for name, value in answer.getheaders() if name.lower() not in hop]
     return Answer(answer.status, answer.reason, headers, body, length)
+
+
+def whole(answer, body):
+    """The answer as it would be had no range been asked for."""
+    headers = [(name, value) for name, value in answer.headers if name.lower() != "content-range"]
+    return Answer(200, "OK", headers, body)
 
 
 def shift_range(value):

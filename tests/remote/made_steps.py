@@ -9,6 +9,7 @@ import os
 import pathlib
 import random
 import shlex
+import signal
 import struct
 import subprocess
 import sys
@@ -101,6 +102,7 @@ class Gateway:
         self.options = options
 
     def __enter__(self):
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # not without stopping the gateway
         said = subprocess.run([ROOT / "scripts/rgw", "start", self.folder, *self.options], capture_output=True,
                               text=True, stdin=subprocess.DEVNULL)
         if said.returncode != 0:

@@ -4,8 +4,9 @@
   pushers.py [--pushers 8] [--pushes 50] [--seed N] [--remote file|rgw] [--program FILE]
 
 Each pusher has a home of its own and pushes its checkpoints one after the other with --rebase. About one push in twenty
-is killed at some moment, and the same command repeated until it succeeds; on rgw, the answer to about one in twenty is
-lost after the store has done the work. In the end every push has to be in the history exactly once, with nothing
+is killed, at some moment or, on rgw, just when its record has been written, and the same command repeated until it
+succeeds, often when others have pushed meanwhile. On rgw, the answer to about one in twenty is lost after the store has
+done the work. In the end every push has to be in the history exactly once, with nothing
 beside them and no gaps, the program's own verify has to agree, and every record has to give the very bytes that were
 pushed. Prints one line of figures; exit 1 if anything is wrong.
 """
@@ -25,7 +26,6 @@ import time
 from lying_proxy import LyingProxy
 from made_steps import ROOT, Gateway, Maker, Wrong, clean_environment, expect, installed, label_of, records_of
 
-KILLED = 0.05
 LOST = ("lost_answer:0.04:PUT:/records/", "lost_answer:0.01:PUT:/objects/", "lost_answer:0.01:PUT:/tip.json")
 PATIENCE = 120  # seconds for one run; far more than it needs
 REPEATS = 30
@@ -37,6 +37,9 @@ class Pusher(threading.Thread):
         self.number, self.fleet = number, fleet
         self.home = fleet.folder / f"pusher-{number}"
         self.rng = random.Random(f"{fleet.seed}/kills/{number}")
+        self.proxy = None  # a folder needs none
+        if fleet.store:
+            self.proxy = LyingProxy(fleet.store, LOST, f"{fleet.seed}/{number}", fleet.proxy_log).start()
         self.trouble = None
 
     def run(self):
@@ -55,12 +58,15 @@ class Pusher(threading.Thread):
         words = [self.fleet.program, "push", source, self.fleet.remote, "--step", step, "--rebase", "--json",
                  "--retries", 20]
         self.fleet.intend(label, step)
-        kills = 1 if self.rng.random() < KILLED else 0
+        kill = self.rng.random() < self.fleet.killed
         for _ in range(REPEATS):
             if self.fleet.stop:
                 return
-            code, said, notes = self.once(words, kills)
-            kills = max(0, kills - 1)
+            if kill and self.proxy and self.rng.random() < 0.5:
+                code, said, notes = self.kill_at_commit(words)
+            else:
+                code, said, notes = self.once(words, kill)
+            kill = False
             if code == 0:
                 self.fleet.acknowledge(label, step, json.loads(said))
                 break
@@ -72,11 +78,35 @@ class Pusher(threading.Thread):
         # The trainer keeps the last two.
         shutil.rmtree(self.home / f"checkpoint-{push - 2}", ignore_errors=True)
 
-    def once(self, words, kill):
+    def begin(self, words):
         environment = {**self.fleet.environment, "HOME": str(self.home)}
+        if self.proxy:
+            environment["AWS_ENDPOINT_URL"] = self.proxy.address
+        return subprocess.Popen([str(word) for word in words], env=environment, stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def kill_at_commit(self, words):
+        """Kills it when its record is there, before it knows, and gives others the time to go on from that record."""
+        there = threading.Event()
+
+        def watch(request, answer):
+            if request.method == "PUT" and "/records/" in request.target and answer.status == 200:
+                there.set()
+            return there.is_set()
+
+        self.proxy.watch = watch
+        child = self.begin(words)
+        expect(there.wait(PATIENCE), f"no record after {PATIENCE} s: {words}")
+        child.kill()
+        said, notes = child.communicate()
+        self.proxy.watch = None
+        self.fleet.count("at commit")
+        time.sleep(self.rng.uniform(0, 2 * self.fleet.usual))
+        return child.returncode, said, notes
+
+    def once(self, words, kill):
         begun = time.monotonic()
-        child = subprocess.Popen([str(word) for word in words], env=environment, stdin=subprocess.DEVNULL,
-                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        child = self.begin(words)
         try:
             said, notes = child.communicate(timeout=self.rng.uniform(0, self.fleet.usual) if kill else PATIENCE)
             self.fleet.took(time.monotonic() - begun)
@@ -95,11 +125,11 @@ class Fleet:
         self.pushers, self.pushes = options.pushers, options.pushes
         self.maker, self.mutex = Maker(options.seed), threading.Lock()
         self.intended, self.acknowledged, self.counts = {}, {}, collections.Counter()
-        self.usual, self.stop = 0.5, False
-        self.log = open(folder / "acknowledged.log", "w")
+        self.usual, self.stop, self.killed = 0.5, False, options.killed
+        self.log, self.proxy_log = open(folder / "acknowledged.log", "w"), open(folder / "proxy.log", "w")
 
-    def at(self, remote, environment):
-        self.remote, self.environment = remote, environment
+    def at(self, remote, environment, store=None):
+        self.remote, self.environment, self.store = remote, environment, store
 
     def took(self, seconds):
         with self.mutex:
@@ -127,6 +157,7 @@ class Fleet:
             each.start()
         for each in crew:
             each.join()
+        self.counts["lost"] = sum(sum(each.proxy.lies.values()) for each in crew if each.proxy)
         troubles = [each.trouble for each in crew if each.trouble]
         if troubles:
             raise troubles[0]
@@ -170,21 +201,19 @@ def on_folder(fleet):
     fleet.run()
     seconds = time.monotonic() - begun
     fleet.judge(fleet.folder / "store", fleet.remote)
-    return seconds, 0
+    return seconds
 
 
-def on_gateway(fleet, log):
+def on_gateway(fleet):
     with Gateway(fleet.folder / "rgw") as gateway:
-        proxy = LyingProxy(gateway.endpoint, LOST, fleet.seed, log).start()
-        fleet.at("s3://steps/run", {**gateway.environment, "AWS_ENDPOINT_URL": proxy.address})
+        fleet.at("s3://steps/run", gateway.environment, gateway.endpoint)
         begun = time.monotonic()
         fleet.run()
         seconds = time.monotonic() - begun
-        fleet.at("s3://steps/run", gateway.environment)
         gateway.aws("s3", "cp", "--only-show-errors", "--recursive", "s3://steps/run/records",
                     fleet.folder / "copy/records")
         fleet.judge(fleet.folder / "copy", fleet.remote)
-        return seconds, sum(proxy.lies.values())
+        return seconds
 
 
 def main():
@@ -192,6 +221,7 @@ def main():
     parser.add_argument("--pushers", type=int, default=8)
     parser.add_argument("--pushes", type=int, default=50, help="of each")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--killed", type=float, default=0.05, help="the share of pushes that are killed")
     parser.add_argument("--remote", choices=("file", "rgw"), default="rgw")
     parser.add_argument("--program", type=pathlib.Path, default=ROOT / "build/release/wdelta")
     parser.add_argument("--keep", type=pathlib.Path, help="work below this folder, and leave it")
@@ -202,11 +232,11 @@ def main():
     fleet = Fleet(options, folder)
     name = f"{options.pushers} pushers x {options.pushes} pushes on {options.remote}, seed {options.seed}"
     try:
-        with open(folder / "proxy.log", "w") as log:
-            seconds, lost = on_folder(fleet) if options.remote == "file" else on_gateway(fleet, log)
+        seconds = on_folder(fleet) if options.remote == "file" else on_gateway(fleet)
+        counts = fleet.counts
         print(f"{name}: {len(fleet.acknowledged)} records, none lost, none doubled, all rebuilt bit-exact; "
-              f"{fleet.counts['exit -9']} killed, {lost} answers lost, {fleet.counts['exit 7']} repeated after exit 7, "
-              f"{fleet.counts['retries']} retries, {seconds:.1f} s", flush=True)
+              f"{counts['exit -9']} killed ({counts['at commit']} at their commit), {counts['lost']} answers lost, "
+              f"{counts['exit 7']} repeated after exit 7, {counts['retries']} retries, {seconds:.1f} s", flush=True)
     except Wrong as wrong:
         print(f"{name}: WRONG: {wrong}", flush=True)
         sys.exit(1)
