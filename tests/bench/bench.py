@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 
+import remote
 import size_tables
 from measure import Contender, Failed, Score, alternate, fail, remove, run
 
@@ -235,12 +236,16 @@ def parse():
     parser.add_argument("--plot", type=pathlib.Path, metavar="FILE", help="with --density: draw them, as SVG")
     parser.add_argument("--memory", action="store_true", help="also peak memory, on 12 GB of holes and more")
     parser.add_argument("--data", type=pathlib.Path, metavar="DIR", help="also the chains of checkpoints found there")
+    parser.add_argument("--remote", nargs="?", const="", metavar="WORD,...", help="only a step through radosgw, and of "
+                        f"that only these lines: {', '.join([*remote.LINKS, *remote.FLOWS])}")
     parts = ["speed", "edges", "density", "memory", "data"]
     parser.add_argument("--only", choices=parts, help="this part and no other")
     parser.add_argument("--report-only", action="store_true", help="exit 0 even if something is over its limit")
     parser.add_argument("--tools", type=pathlib.Path, required=True, help=argparse.SUPPRESS)
     parser.add_argument("--program", type=pathlib.Path, required=True, help="the wdelta to measure")
     options = parser.parse_args()
+    if options.remote is not None:
+        options.only = "remote"
     if options.plot is not None and not (options.density or options.only == "density"):
         parser.error("'--plot' needs '--density'")
     if options.only == "data" and options.data is None:
@@ -261,6 +266,7 @@ def measure(options, work):
         "density": (lambda: size_tables.by_density(bench, options.plot), options.density),
         "data": (lambda: bench.chains(options.data), options.data is not None),
         "memory": (bench.memory, options.memory),
+        "remote": (lambda: remote.measure(bench, options.remote), options.remote is not None),
     }
     for name, (part, asked) in parts.items():
         if asked if options.only is None else options.only == name:
