@@ -278,4 +278,14 @@ void PackStore::KeepOnly(const std::vector<Way>& ways) const {
   }
 }
 
+ApplyRequest FollowPlan(const Plan& plan, const PackStore& packs, const std::string& base) {
+  ApplyRequest apply;
+  for (const PlannedWay& way : plan.ways) apply.deltas.push_back(packs.PathOf(way.way));
+  apply.base = base;
+  if (plan.start > 0) return apply;
+  apply.base = apply.deltas.front();
+  apply.deltas.erase(apply.deltas.begin());
+  return apply;
+}
+
 }  // namespace wdelta

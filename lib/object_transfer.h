@@ -2,7 +2,7 @@
 // by several at a time, and proved before anybody uses them.
 #pragma once
 
-#include "history/record.h"
+#include "history/plan.h"
 #include "remote/remote.h"
 #include "wdelta.h"
 
@@ -39,5 +39,9 @@ class PackStore {
  private:
   std::string folder_;
 };
+
+// Applying the packs of a plan, which are all there, to `base`; where they begin with an anchor, that stands for the
+// base.
+ApplyRequest FollowPlan(const Plan& plan, const PackStore& packs, const std::string& base);
 
 }  // namespace wdelta

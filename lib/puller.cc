@@ -3,10 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <ctime>
 
 #include "base/parallel.h"
+#include "base/stopwatch.h"
 #include "inbound.h"
 #include "record_info.h"
 #include "remote_history.h"
@@ -15,12 +15,6 @@
 namespace wdelta {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double SecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 Error WentBackwards(const std::string& url, uint64_t seen, uint64_t found) {
   Error error{ErrorKind::kRefused, "the history of '" + url + "' went backwards: record " + std::to_string(seen) +
@@ -202,7 +196,7 @@ class Puller {
 
   // False: an object was not there, and another plan has to do without it.
   Result<bool> Fetch(const Plan& plan) {
-    const auto start = Clock::now();
+    const Stopwatch watch;
     const unsigned jobs = request_.transfer.jobs ? request_.transfer.jobs : 4;
     // Many small packs are fetched side by side, a few large ones each in several pieces.
     const unsigned packs_at_once = plan.ways.size() < jobs ? 1 : jobs;
@@ -227,24 +221,18 @@ class Puller {
           if (packs_at_once > 1) context_.progress(progress);
           return {};
         }));
-    report_.download_seconds += SecondsSince(start);
+    report_.download_seconds += watch.seconds();
     if (!gone) return true;
     context_.note("the pack that leads to record " + std::to_string(plan.ways[*gone].to) + " is no longer there");
     missing_.push_back(plan.ways[*gone].way);
     return false;
   }
 
-  ApplyRequest Application(const Plan& plan) const {
-    ApplyRequest apply;
-    for (const PlannedWay& way : plan.ways) apply.deltas.push_back(replica_.packs().PathOf(way.way));
+  Result<> Apply(ApplyRequest apply) {
+    const Stopwatch watch;
     apply.durable = replica_.durable();
-    return apply;
-  }
-
-  Result<> Apply(const ApplyRequest& apply) {
-    const auto start = Clock::now();
     WD_ASSIGN(const ApplyReport applied, ApplyDeltas(apply, Trust::kIndex, context_));
-    report_.apply_seconds += SecondsSince(start);
+    report_.apply_seconds += watch.seconds();
     if (applied.result.state == Hex(target_.state)) return {};
     Error error{ErrorKind::kIntegrity, "the packs of record " + std::to_string(target_.number) +
                                            " lead to another state than the record says"};
@@ -256,27 +244,23 @@ class Puller {
   Result<> Patch(const ReplicaVersion& victim, const Plan& plan) {
     if (!replica_.building()) WD_TRY(replica_.BeginBuilding(victim));
     const ReplicaVersion& building = *replica_.building();
-    ApplyRequest apply = Application(plan);
-    apply.base = building.name.empty() ? replica_.BuildingPath() : replica_.PathOf(building);
+    const std::string path = building.name.empty() ? replica_.BuildingPath() : replica_.PathOf(building);
+    ApplyRequest apply = FollowPlan(plan, replica_.packs(), path);
     apply.in_place = true;
     if (!apply.deltas.empty()) WD_TRY(Apply(apply));
-    return replica_.Adopt(apply.base, target_);
+    return replica_.Adopt(path, target_);
   }
 
   Result<> Copy(const Plan& plan) {
     const std::string output = replica_.folder() + "/.wdelta/new";
     RemoveTree(output);
-    ApplyRequest apply = Application(plan);
-    if (plan.start == 0) {  // the first pack is an anchor, and stands for the base
-      apply.base = apply.deltas.front();
-      apply.deltas.erase(apply.deltas.begin());
-    } else {
-      const RecordEntry& start = input_.entries[plan.start - input_.entries.front().number];
-      apply.base = request_.base;
-      for (const ReplicaVersion& version : replica_.versions()) {
-        if (version.state == start.state) apply.base = replica_.PathOf(version);
+    std::string base = request_.base;
+    for (const ReplicaVersion& version : replica_.versions()) {
+      if (plan.start > 0 && version.state == input_.entries[plan.start - input_.entries.front().number].state) {
+        base = replica_.PathOf(version);
       }
     }
+    ApplyRequest apply = FollowPlan(plan, replica_.packs(), base);
     apply.output = output + "/";
     WD_TRY(Apply(apply));
     return replica_.Adopt(output, target_);

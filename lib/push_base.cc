@@ -65,17 +65,11 @@ Result<> PushBase::BringToTip(const std::string& base, const Sha256Digest& state
   const PackStore packs = home_.packs();
   input.cost = [&](const Way& way) { return std::optional(packs.MissingBytes(way)); };
   WD_ASSIGN(const Plan plan, PlanWays(input));
-  ApplyRequest apply;
   for (const PlannedWay& way : plan.ways) {
     uint64_t wire_bytes = 0;
     WD_TRY(packs.Fetch(history_.remote(), way.way, request_.transfer.jobs, context_, &wire_bytes));
-    apply.deltas.push_back(packs.PathOf(way.way));
   }
-  apply.base = base;
-  if (plan.start == 0) {  // the first pack is an anchor, and stands for the base
-    apply.base = apply.deltas.front();
-    apply.deltas.erase(apply.deltas.begin());
-  }
+  ApplyRequest apply = FollowPlan(plan, packs, base);
   apply.in_place = base == request_.mirror && plan.start > 0;
   if (!apply.in_place && base == request_.mirror) RemoveTree(base);
   if (!apply.in_place && base == request_.mirror) apply.output = base + "/";

@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 
 #include "base/parallel.h"
+#include "base/stopwatch.h"
 #include "push_base.h"
 #include "record_info.h"
 #include "walk.h"
@@ -15,12 +15,6 @@
 namespace wdelta {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double SecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 Result<> WaitFor(const std::string& marker) {
   while (access(marker.c_str(), F_OK) != 0) {
@@ -248,7 +242,7 @@ class Pusher {
   }
 
   Result<ReadyPack> PackIntoSpool(const std::string& base, const std::string& source) {
-    const auto start = Clock::now();
+    const Stopwatch watch;
     PackRequest request;
     request.inputs = base.empty() ? std::vector{source} : std::vector{base, source};
     request.anchor = base.empty();
@@ -256,7 +250,7 @@ class Pusher {
     request.level = request_.level;
     request.files = request_.files;
     WD_TRY(Pack(request, context_));
-    report_.pack_seconds += SecondsSince(start);
+    report_.pack_seconds += watch.seconds();
     return InspectPack(home_->spool_path(), Trust::kIndex);
   }
 

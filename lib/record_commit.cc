@@ -3,18 +3,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <ctime>
+
+#include "base/stopwatch.h"
 
 namespace wdelta {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double SecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 Record NextRecord(const Record* tip, const ReadyPack& pack, const RecordLabels& labels, Way way) {
   Record record;
@@ -52,13 +47,13 @@ Result<std::optional<Committed>> CommitPack(RemoteHistory& history, const Record
                                             const Context& context) {
   Remote& remote = history.remote();
   Committed committed;
-  auto start = Clock::now();
+  Stopwatch watch;
   WD_ASSIGN(const Way way, DescribePack(pack.path, context));
   WD_ASSIGN(const Uploaded uploaded, UploadPack(remote, pack.path, way, jobs, context));
   committed.wire_bytes = uploaded.bytes;
-  committed.upload_seconds = SecondsSince(start);
+  committed.upload_seconds = watch.seconds();
 
-  start = Clock::now();
+  watch = Stopwatch();
   Record record = NextRecord(tip, pack, labels, way);
   const uint64_t number = record.entry.number;
   if (number > 1) {
@@ -77,7 +72,7 @@ Result<std::optional<Committed>> CommitPack(RemoteHistory& history, const Record
   if (!won) return std::optional<Committed>();
   WD_TRY(SecureReused(remote, pack.path, way, uploaded));
   if (const auto trouble = history.MoveHint(number, std::nullopt)) context.note(*trouble);
-  committed.commit_seconds = SecondsSince(start);
+  committed.commit_seconds = watch.seconds();
   const std::string text = RecordText(record);
   WD_ASSIGN(record, ParseRecord(AsBytes(text), number));
   committed.record = std::make_shared<const Record>(std::move(record));
