@@ -15,7 +15,6 @@
 
 #include "remote/contract.h"
 #include "remote/file_url.h"
-#include "remote/retry.h"
 #include "support/expect.h"
 #include "support/faulty_remote.h"
 #include "support/scratch_folder.h"
@@ -55,16 +54,7 @@ TEST_CASE("a folder keeps the contract of a remote") {
 TEST_CASE("a folder behind faults keeps the contract when retries are around them") {
   const ScratchFolder folder;
   uint64_t seed = 0;
-  CheckContract(
-      [&] {
-        RetryPace pace;
-        pace.wait = [](double) { return Result<>(); };
-        return WithRetries(
-            WithFaults(Open(folder.path()),
-                       AtRandom(++seed, {Fault::kFail, Fault::kCutShort, Fault::kDelay, Fault::kLoseAnswer}, 8)),
-            TransferOptions{.retries = 20}, nullptr, pace);
-      },
-      {.listed = 300});
+  CheckContract([&] { return BehindFaults(Open(folder.path()), ++seed); }, {.listed = 300});
 }
 
 TEST_CASE("a file URL names an absolute path, percent-decoded") {

@@ -2,7 +2,6 @@
 #include "support/memory_remote.h"
 
 #include "remote/contract.h"
-#include "remote/retry.h"
 #include "support/expect.h"
 #include "support/faulty_remote.h"
 
@@ -18,14 +17,7 @@ TEST_CASE("a store in memory keeps the contract of a remote") {
 TEST_CASE("a store in memory behind faults keeps the contract when retries are around them") {
   const auto store = std::make_shared<MemoryStore>();
   uint64_t seed = 0;
-  CheckContract([&] {
-    RetryPace pace;
-    pace.wait = [](double) { return Result<>(); };
-    return WithRetries(
-        WithFaults(OpenMemoryRemote(store),
-                   AtRandom(++seed, {Fault::kFail, Fault::kCutShort, Fault::kDelay, Fault::kLoseAnswer}, 8)),
-        TransferOptions{.retries = 20}, nullptr, pace);
-  });
+  CheckContract([&] { return BehindFaults(OpenMemoryRemote(store), ++seed); });
   CHECK(store->Objects().empty());
 }
 

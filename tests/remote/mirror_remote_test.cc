@@ -7,6 +7,7 @@
 #include "remote/contract.h"
 #include "remote/folder_remote.h"
 #include "support/expect.h"
+#include "support/faulty_remote.h"
 #include "support/scripted_server.h"
 
 namespace wdelta {
@@ -108,6 +109,9 @@ TEST_CASE("a mirror behind a web server keeps what a remote promises, as far as 
     return std::move(*remote);
   };
   CheckContract([] { return Open(Environment("WDELTA_TEST_HTTP_URL")); }, traits, open_writer);
+  uint64_t seed = 0;
+  const auto open_faulty = [&] { return BehindFaults(Open(Environment("WDELTA_TEST_HTTP_URL")), ++seed); };
+  CheckContract(open_faulty, traits, open_writer);
 }
 
 }  // namespace wdelta

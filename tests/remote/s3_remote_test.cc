@@ -6,9 +6,16 @@
 
 #include "remote/contract.h"
 #include "remote/s3_session.h"
+#include "support/faulty_remote.h"
 #include "support/s3_script.h"
 
 namespace wdelta {
+
+namespace {
+
+constexpr const char* kTag = "ETag: \"v1\"\r\n";  // without one, an answer to a write is not from a store
+
+}  // namespace
 
 TEST_CASE(
     "a read asks for its range, signed, and takes only the bytes that it "
@@ -55,7 +62,7 @@ TEST_CASE("a store that ignores ranges is read all the same") {
 TEST_CASE("a write if absent says so, and tells who was first") {
   const Keys keys;
   for (const auto& [status, expected] : {std::pair(200, WriteResult::kWritten), std::pair(412, WriteResult::kExists)}) {
-    const ScriptedServer server([status = status](const SeenRequest&) { return HttpText(status, "", ""); });
+    const ScriptedServer server([status = status](const SeenRequest&) { return HttpText(status, kTag, ""); });
     const auto remote = OpenAt(server);
     const auto result = remote->Write("a/b", Hello(), WriteRule::kIfAbsent);
     REQUIRE_OK(result);
@@ -69,6 +76,8 @@ TEST_CASE("a write if absent says so, and tells who was first") {
   const auto write = [](WriteRule rule) {
     return [rule](Remote& remote) { return remote.Write("a/b", Hello(), rule); };
   };
+  CHECK_FAILS(Asked(HttpText(200, "Content-Type: text/html\r\n", "<html>welcome</html>"), write(WriteRule::kReplace)),
+              ErrorKind::kTransient, "not from a store");
   CHECK_FAILS(Asked(HttpText(409, "", ErrorXml("ConditionalRequestConflict")), write(WriteRule::kIfAbsent)),
               ErrorKind::kTransient, "409");
   CHECK_FAILS(Asked(HttpText(412, "", ErrorXml("PreconditionFailed")), write(WriteRule::kReplace)),
@@ -77,7 +86,7 @@ TEST_CASE("a write if absent says so, and tells who was first") {
 
 TEST_CASE("a store is asked to encrypt what is written, if the user wants that") {
   const Keys keys;
-  const ScriptedServer server([](const SeenRequest&) { return HttpText(200, "", ""); });
+  const ScriptedServer server([](const SeenRequest&) { return HttpText(200, kTag, ""); });
   {
     const Setting kind("WDELTA_SSE", "aws:kms"), key("WDELTA_SSE_KMS_KEY_ID", "alias/weights");
     REQUIRE_OK(OpenAt(server)->Write("a", Hello(), WriteRule::kReplace));
@@ -222,6 +231,14 @@ TEST_CASE("S3 over http keeps what a remote promises" * doctest::skip(Without("W
   ContractTraits traits;
   traits.large = true;
   CheckContract([&] { return Open(kBucketUrl, options); }, traits);
+}
+
+TEST_CASE("S3 behind faults keeps what a remote promises" * doctest::skip(Without("WDELTA_TEST_S3"))) {
+  TransferOptions options;
+  options.endpoint = Environment("WDELTA_TEST_S3");
+  CreateBucket(options, BucketPlace::kBySuitability);
+  uint64_t seed = 0;
+  CheckContract([&] { return BehindFaults(Open(kBucketUrl, options), ++seed); }, {.listed = 40});
 }
 
 TEST_CASE("S3 over https keeps what a remote promises" * doctest::skip(Without("WDELTA_TEST_S3_TLS"))) {

@@ -5,6 +5,8 @@
 #include <random>
 #include <thread>
 
+#include "remote/retry.h"
+
 namespace wdelta {
 namespace {
 
@@ -88,6 +90,14 @@ FaultScript AtRandom(uint64_t seed, std::vector<Fault> which, unsigned one_in) {
 
 std::unique_ptr<Remote> WithFaults(std::unique_ptr<Remote> inner, FaultScript script) {
   return std::make_unique<FaultyRemote>(std::move(inner), std::move(script));
+}
+
+std::unique_ptr<Remote> BehindFaults(std::unique_ptr<Remote> inner, uint64_t seed) {
+  RetryPace pace;
+  pace.wait = [](double) { return Result<>(); };
+  return WithRetries(WithFaults(std::move(inner),
+                                AtRandom(seed, {Fault::kFail, Fault::kCutShort, Fault::kDelay, Fault::kLoseAnswer}, 8)),
+                     TransferOptions{.retries = 20}, nullptr, pace);
 }
 
 }  // namespace wdelta

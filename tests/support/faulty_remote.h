@@ -30,5 +30,7 @@ FaultScript InOrder(std::vector<Fault> faults);
 FaultScript AtRandom(uint64_t seed, std::vector<Fault> which, unsigned one_in);
 
 std::unique_ptr<Remote> WithFaults(std::unique_ptr<Remote> inner, FaultScript script);
+// With all faults that retries can mend, one in eight calls, and retries around it that do not wait.
+std::unique_ptr<Remote> BehindFaults(std::unique_ptr<Remote> inner, uint64_t seed);
 
 }  // namespace wdelta
