@@ -32,23 +32,25 @@ std::optional<uint64_t> MemoryLeft() {
     if (!limit || !used || *limit >> 62) return std::nullopt;  // an absurd limit is none
     return *limit > *used ? *limit - *used : 0;
   };
-  std::string group;
-  if (const Result<Bytes> bytes = ReadWholeFile("/proc/self/cgroup", 1 << 16); bytes.ok()) {
-    const std::string_view text = AsText(*bytes);
-    if (const size_t at = text.find("0::/"); at != std::string_view::npos) {
-      group = text.substr(at + 3, text.find('\n', at) - at - 3);
-    }
-  }
+  // The group of this process, as /proc/self/cgroup names it: "0::/path" in one hierarchy of all, "4:memory:/path" in
+  // one of its own. A group is bounded by those above it, too.
+  const Result<Bytes> groups = ReadWholeFile("/proc/self/cgroup", 1 << 16);
+  if (!groups.ok()) return std::nullopt;
   std::optional<uint64_t> least;
-  for (;;) {  // a group is bounded by those above it, too
-    const std::string folder = "/sys/fs/cgroup" + (group == "/" ? "" : group);
-    const std::optional<uint64_t> here = left(folder + "/memory.max", folder + "/memory.current");
-    if (here && (!least || *here < *least)) least = here;
-    if (group.empty() || group == "/") break;
-    group = group.substr(0, group.rfind('/'));
-  }
-  if (least) return least;
-  return left("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes");
+  const auto look = [&](std::string_view mark, const std::string& root, const char* limit, const char* used) {
+    const std::string_view text = AsText(*groups);
+    const size_t at = text.find(mark);
+    if (at == std::string_view::npos) return;
+    std::string group(text.substr(at + mark.size(), text.find('\n', at) - at - mark.size()));
+    for (;; group.resize(group.rfind('/'))) {
+      const std::optional<uint64_t> here = left(root + group + limit, root + group + used);
+      if (here && (!least || *here < *least)) least = here;
+      if (group.find('/') == std::string::npos) return;
+    }
+  };
+  look("0::", "/sys/fs/cgroup", "/memory.max", "/memory.current");
+  look(":memory:", "/sys/fs/cgroup/memory", "/memory.limit_in_bytes", "/memory.usage_in_bytes");
+  return least;
 }
 
 }  // namespace

@@ -85,13 +85,23 @@ Result<uint64_t> RemoteHistory::ProbeTip(uint64_t known) {
 
 Result<uint64_t> RemoteHistory::FindTip() {
   if (tip_) return *tip_;
-  WD_ASSIGN(const TipHint hint, ReadHint());
-  Result<uint64_t> listed = ListTip(hint.number);
-  if (!listed.ok() && !CannotList(listed.error())) return listed.TakeError();
-  if (!listed.ok()) {
-    WD_ASSIGN(listed, ProbeTip(hint.number));
+  if (!listed_tip_) {
+    WD_ASSIGN(const TipHint hint, ReadHint());
+    Result<uint64_t> listed = ListTip(hint.number);
+    if (!listed.ok() && !CannotList(listed.error())) return listed.TakeError();
+    if (!listed.ok()) {
+      WD_ASSIGN(tip_, ProbeTip(hint.number));
+      return *tip_;
+    }
+    listed_tip_ = *listed;
   }
-  tip_ = *listed;
+  // A listing may have been damaged on the way: what it names has to be there. Everybody reads that record anyway.
+  tip_ = listed_tip_;
+  if (*tip_ == 0) return 0;
+  const Result<std::shared_ptr<const Record>> there = Read(*tip_);
+  if (!there.ok() && there.error().kind == ErrorKind::kNotFound) {
+    WD_ASSIGN(tip_, ProbeTip(0));
+  }
   return *tip_;
 }
 
@@ -118,8 +128,13 @@ Result<News> RemoteHistory::LookPast(uint64_t number) {
     tip = std::max(tip, found);
     if (found == number) news.mark = std::to_string(object.size) + " bytes at " + std::to_string(object.modified);
   }
-  if (!page->more && tip >= number) tip_ = tip;
-  news.since = tip < number ? SinceThen::kWentBackwards : tip == number ? SinceThen::kSame : SinceThen::kGrew;
+  if (tip < number) {  // a serious thing to say, and a listing may have been damaged on the way
+    WD_ASSIGN(const std::optional<ObjectInfo> there, remote_.Stat(RecordKey(number)));
+    news.since = there ? SinceThen::kGrew : SinceThen::kWentBackwards;
+    return news;
+  }
+  if (!page->more) listed_tip_ = tip;
+  news.since = tip == number ? SinceThen::kSame : SinceThen::kGrew;
   return news;
 }
 
@@ -287,6 +302,7 @@ Result<bool> RemoteHistory::Append(const Record& record) {
   WD_ASSIGN(const WriteResult written,
             remote_.Write(RecordKey(record.entry.number), MemorySource(AsBytes(text)), WriteRule::kIfAbsent));
   tip_.reset();
+  listed_tip_.reset();
   return written == WriteResult::kWritten;
 }
 

@@ -71,7 +71,7 @@ class RemoteHistory {
 
   Remote& remote_;
   std::map<uint64_t, std::shared_ptr<const Record>> records_;
-  std::optional<uint64_t> tip_;
+  std::optional<uint64_t> tip_, listed_tip_;
   std::optional<TipHint> hint_;
 };
 
