@@ -5,7 +5,8 @@
 #include <unistd.h>
 
 #include <charconv>
-#include <cstdio>
+#include <fstream>
+#include <sstream>
 
 #include "base/parallel.h"
 #include "replica.h"
@@ -16,10 +17,16 @@ namespace {
 
 constexpr long kTmpfsMagic = 0x01021994, kRamfsMagic = static_cast<long>(0x858458f6);
 
+// The files of the kernel say that they have no bytes, so they are read to their end.
+std::string KernelText(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
 std::optional<uint64_t> NumberInFile(const std::string& path) {
-  const Result<Bytes> bytes = ReadWholeFile(path, 64);
-  if (!bytes.ok()) return std::nullopt;
-  const std::string_view text = AsText(*bytes);
+  const std::string text = KernelText(path);
   uint64_t number = 0;
   if (std::from_chars(text.data(), text.data() + text.size(), number).ec != std::errc{}) return std::nullopt;
   return number;
@@ -34,14 +41,12 @@ std::optional<uint64_t> MemoryLeft() {
   };
   // The group of this process, as /proc/self/cgroup names it: "0::/path" in one hierarchy of all, "4:memory:/path" in
   // one of its own. A group is bounded by those above it, too.
-  const Result<Bytes> groups = ReadWholeFile("/proc/self/cgroup", 1 << 16);
-  if (!groups.ok()) return std::nullopt;
+  const std::string groups = KernelText("/proc/self/cgroup");
   std::optional<uint64_t> least;
   const auto look = [&](std::string_view mark, const std::string& root, const char* limit, const char* used) {
-    const std::string_view text = AsText(*groups);
-    const size_t at = text.find(mark);
-    if (at == std::string_view::npos) return;
-    std::string group(text.substr(at + mark.size(), text.find('\n', at) - at - mark.size()));
+    const size_t at = groups.find(mark);
+    if (at == std::string::npos) return;
+    std::string group = groups.substr(at + mark.size(), groups.find('\n', at) - at - mark.size());
     for (;; group.resize(group.rfind('/'))) {
       const std::optional<uint64_t> here = left(root + group + limit, root + group + used);
       if (here && (!least || *here < *least)) least = here;
