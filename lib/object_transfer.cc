@@ -229,7 +229,12 @@ Result<> PackStore::Fetch(Remote& remote, const Way& way, unsigned jobs, const C
         [&](uint64_t n, unsigned) -> Result<bool> {
           const Piece& piece = pieces[missing[n]];
           const ObjectRef& object = way.objects[piece.object];
-          WD_ASSIGN(const ObjectPiece read, remote.Read(ObjectKey(object.sha256), piece.offset, piece.bytes));
+          const auto ask = [&] { return remote.Read(ObjectKey(object.sha256), piece.offset, piece.bytes); };
+          WD_ASSIGN(ObjectPiece read, ask());
+          for (int again = 0; again < 2 && read.size != object.bytes;
+               ++again) {  // an answer from something in between?
+            WD_ASSIGN(read, ask());
+          }
           if (read.size != object.bytes || read.bytes.size() != piece.bytes) {
             Error error{ErrorKind::kIntegrity, "object '" + remote.url() + "/" + ObjectKey(object.sha256) + "' has " +
                                                    std::to_string(read.size) + " bytes, its record says " +

@@ -99,10 +99,13 @@ Result<uint64_t> RemoteHistory::FindTip() {
   tip_ = listed_tip_;
   if (*tip_ == 0) return 0;
   const Result<std::shared_ptr<const Record>> there = Read(*tip_);
-  if (!there.ok() && there.error().kind == ErrorKind::kNotFound) {
-    WD_ASSIGN(tip_, ProbeTip(0));
-  }
-  return *tip_;
+  if (there.ok() || there.error().kind != ErrorKind::kNotFound) return *tip_;
+  WD_ASSIGN(const uint64_t probed, ProbeTip(0));
+  tip_ = probed;
+  if (probed == 0 || Read(probed).ok()) return probed;
+  tip_.reset();
+  return Error{ErrorKind::kTransient, "'" + remote_.url() + "' says of record " + std::to_string(probed) +
+                                          " that it is there and that it is not"};
 }
 
 Result<uint64_t> RemoteHistory::FindExistingTip() {

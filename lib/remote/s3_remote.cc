@@ -92,10 +92,7 @@ class S3Remote final : public Remote {
     call.body_size = source.size();
     call.once = if_absent;
     WD_ASSIGN(const HttpAnswer answer, session_.Send(call));
-    // Every store names the version that it made. Who does not is something in between that only says yes.
-    if (answer.status == 200 && !answer.Header("etag")) {
-      return Error{ErrorKind::kTransient, "the answer to a write of '" + url() + "/" + key + "' is not from a store"};
-    }
+    if (answer.status == 200 && !answer.Header("etag")) return NotFromStore(key);
     if (answer.status == 200) return WriteResult::kWritten;
     if (answer.status == 412 && if_absent) return WriteResult::kExists;
     return session_.Explain(answer, key);
@@ -118,7 +115,13 @@ class S3Remote final : public Remote {
     call.max_answer = kMaxListing;
     WD_ASSIGN(const HttpAnswer answer, session_.Send(call));
     if (answer.status != 200) return session_.Explain(answer, std::nullopt);
-    WD_ASSIGN(S3Listing listing, ReadS3Listing(answer.body));
+    Result<S3Listing> parsed = ReadS3Listing(answer.body);
+    if (!parsed.ok()) {  // cut, damaged, or from something in between: the next answer may be the store's
+      auto error = parsed.TakeError();
+      error->kind = ErrorKind::kTransient;
+      return error;
+    }
+    S3Listing listing = std::move(*parsed);
     ObjectPage page;
     page.more = listing.more;
     const std::string* date = answer.Header("date");
@@ -160,6 +163,11 @@ class S3Remote final : public Remote {
     return Error{ErrorKind::kConflict, "object '" + url() + "/" + key + "' changed while it was read"};
   }
 
+  // Every store names the version of an object. Who does not is something in between that only says yes.
+  Error NotFromStore(const std::string& key) const {
+    return Error{ErrorKind::kTransient, "an answer about '" + url() + "/" + key + "' is not from a store"};
+  }
+
   Result<std::optional<Head>> AskHead(const std::string& key) {
     S3Call call;
     call.method = "HEAD";
@@ -170,7 +178,8 @@ class S3Remote final : public Remote {
     WD_ASSIGN(ObjectInfo info, InfoOf(answer, url() + "/" + key));
     info.key = key;
     const std::string* etag = answer.Header("etag");
-    return std::optional(Head{std::move(info), etag ? *etag : ""});
+    if (!etag) return NotFromStore(key);
+    return std::optional(Head{std::move(info), *etag});
   }
 
   S3Session session_;

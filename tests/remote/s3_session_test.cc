@@ -61,7 +61,7 @@ TEST_CASE("a question that HEAD cannot answer is asked again by GET, and mended"
     if (request.line.starts_with("HEAD"))
       return in_time ? std::string(
                            "HTTP/1.1 200 OK\r\nConnection: "
-                           "close\r\nContent-Length: 7\r\nLast-Modified: "
+                           "close\r\nContent-Length: 7\r\nETag: \"v1\"\r\nLast-Modified: "
                            "Fri, 24 May 2013 00:00:00 GMT\r\n\r\n")
                      : std::string(
                            "HTTP/1.1 403 No\r\nConnection: "
