@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 
-from lying_proxy import FAULTS, LyingProxy
+from lying_proxy import LIES, LyingProxy
 from made_steps import ROOT, Gateway, Maker, Wrong, expect, installed, label_of, records_of
 
 DEADLINE = 60  # seconds
@@ -134,7 +134,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--program", type=pathlib.Path, default=ROOT / "build/release/wdelta")
     parser.add_argument("--keep", type=pathlib.Path, help="work below this folder, and leave it")
-    parser.add_argument("--faults", default=",".join(FAULTS), help="only these")
+    parser.add_argument("--faults", default=",".join(LIES), help="only these")
     options = parser.parse_args()
     installed("radosgw", "ceph-mon", "ceph-osd", "aws")
     folder = pathlib.Path(tempfile.mkdtemp(prefix="wdelta-liars-", dir=options.keep))

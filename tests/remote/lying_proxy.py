@@ -5,12 +5,14 @@
 
 UPSTREAM is http://HOST:PORT. A RULE is FAULT:CHANCE, FAULT:CHANCE:METHOD or FAULT:CHANCE:METHOD:PART, where PART has to
 be in the path; '*' is any method. For each request the rules are tried in turn, and the first one that hits is used.
-The client has to take this address for the store's: its signature covers the host, which is passed on as it is.
+The client has to take this address for the store's: its signature covers the host, which is passed on as it is. The
+fault that changes what was signed takes the secret key from AWS_SECRET_ACCESS_KEY.
 """
 
 import argparse
 import collections
 import http.client
+import os
 import random
 import socket
 import struct
@@ -18,6 +20,8 @@ import sys
 import threading
 import time
 import urllib.parse
+
+from signed_again import signed_again
 
 HTML = b"<!DOCTYPE html><html><body>Please log in to the network.</body></html>\n"
 SLOW_DOWN = (b'<?xml version="1.0" encoding="UTF-8"?><Error><Code>SlowDown</Code>'
@@ -46,7 +50,10 @@ FAULTS = {
     "other_length": "announce and send a body that lacks its last bytes",
     "delay": "answer late",
     "trickle": "answer a few bytes at a time",
+    "ignore_condition": "pass a conditional PUT on without its condition, signed again; needs the secret key",
 }
+# Those that a client is to see through whatever it does. To ignore a condition is another thing: no client can know.
+LIES = [fault for fault in FAULTS if fault != "ignore_condition"]
 
 
 class Rule:
@@ -64,7 +71,7 @@ class Rule:
             return False
         if self.fault in ("wrong_range", "ignore_range"):
             return request.header("range") is not None
-        if self.fault == "conflict_409":
+        if self.fault in ("conflict_409", "ignore_condition"):
             return request.method == "PUT" and request.header("if-none-match") is not None
         if self.fault in ("flip", "cut_body", "stall", "other_length"):
             return request.method == "GET"  # there has to be a body
@@ -119,10 +126,11 @@ MADE_UP = {
 
 
 class LyingProxy:
-    def __init__(self, upstream, rules, seed=1, log=None):
+    def __init__(self, upstream, rules, seed=1, log=None, secret=""):
+        """`secret`: the secret key of the client, for the fault that changes what was signed."""
         place = urllib.parse.urlsplit(upstream)
         self.upstream = (place.hostname, place.port)
-        self.rules = [Rule(text) for text in rules]
+        self.rules, self.secret = [Rule(text) for text in rules], secret
         self.rng, self.mutex = random.Random(seed), threading.Lock()
         self.log, self.requests, self.lies = log, 0, collections.Counter()
         self.bodies = {}  # of whole objects as they were sent, for 'ignore_range': its signature covers the range
@@ -194,6 +202,9 @@ class LyingProxy:
             self.note(request, fault, answer)
             connection.sendall(answer.head() + answer.body)
             return True
+        if fault == "ignore_condition":
+            request.headers = signed_again(request.method, request.target, request.headers, "if-none-match",
+                                           self.secret)
         answer = ask(store, request)
         if request.method == "PUT" and answer.status == 200 and "?" not in request.target:
             self.bodies[request.target] = request.body
@@ -301,7 +312,8 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--log", type=argparse.FileType("w"), default=sys.stderr)
     options = parser.parse_args()
-    proxy = LyingProxy(options.upstream, options.rules, options.seed, options.log)
+    secret = os.environ.get("AWS_SECRET_ACCESS_KEY", "")
+    proxy = LyingProxy(options.upstream, options.rules, options.seed, options.log, secret)
     print(proxy.address, flush=True)
     proxy.serve()
 
