@@ -173,6 +173,8 @@ Result<> SecureReused(Remote& remote, const std::string& path, const Way& way, c
   for (size_t i = 0; i < way.objects.size(); ++i) {
     const ObjectRef& object = way.objects[i];
     if (std::find(uploaded.reused.begin(), uploaded.reused.end(), object) == uploaded.reused.end()) continue;
+    WD_ASSIGN(const std::optional<ObjectInfo> info, remote.Stat(ObjectKey(object.sha256)));
+    if (info && info->size == object.bytes) continue;
     bool reused = false;
     WD_TRY(SendObject(remote, file, offsets[i], object, &reused));
   }

@@ -17,8 +17,8 @@ struct Uploaded {
 };
 Result<Uploaded> UploadPack(Remote& remote, const std::string& path, const Way& way, unsigned jobs,
                             const Context& context);
-// A reused object may have been collected as garbage before the record that needs it was there: after the commit, what
-// is gone is sent again.
+// A reused object may have been collected as garbage meanwhile: what is gone is sent again. Worth asking once the
+// objects are pinned (collection_fence.h), and once more after the commit.
 Result<> SecureReused(Remote& remote, const std::string& path, const Way& way, const Uploaded& uploaded);
 
 // A folder of packs that were fetched. A pack that a broken run left in part is gone on with; nothing in here is used

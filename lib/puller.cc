@@ -59,6 +59,8 @@ class Puller {
     if (request_.plan) return Describe();
     return Finish(false);
   }
+  // The number of the record that it goes for; 0: not known yet.
+  uint64_t target() const { return target_.number; }
 
  private:
   // One request tells that there is nothing to do.
@@ -183,7 +185,8 @@ class Puller {
     }
     const PackStore packs = replica_.packs();
     input_.cost = [this, packs](const Way& way) -> std::optional<uint64_t> {
-      if (std::find(missing_.begin(), missing_.end(), way) != missing_.end()) return std::nullopt;
+      const auto same = [&](const Way& gone) { return gone.objects == way.objects; };
+      if (std::any_of(missing_.begin(), missing_.end(), same)) return std::nullopt;
       return packs.MissingBytes(way);
     };
     WD_ASSIGN(const Plan plan, PlanWays(input_));
@@ -198,18 +201,26 @@ class Puller {
   Result<bool> Fetch(const Plan& plan) {
     const Stopwatch watch;
     const unsigned jobs = request_.transfer.jobs ? request_.transfer.jobs : 4;
+    // A model that goes back and forth passes the same pack more than once; it is fetched once.
+    std::vector<PlannedWay> ways;
+    for (const PlannedWay& planned : plan.ways) {
+      const bool again = std::any_of(ways.begin(), ways.end(), [&](const PlannedWay& earlier) {
+        return earlier.way.objects == planned.way.objects;
+      });
+      if (!again) ways.push_back(planned);
+    }
     // Many small packs are fetched side by side, a few large ones each in several pieces.
-    const unsigned packs_at_once = plan.ways.size() < jobs ? 1 : jobs;
+    const unsigned packs_at_once = ways.size() < jobs ? 1 : jobs;
     Context quiet = context_;
     if (packs_at_once > 1) quiet.progress = [](const Progress&) {};
     Progress progress{0, plan.bytes};
     std::optional<size_t> gone;
     WD_TRY(RunOrdered<std::optional<uint64_t>>(
-        plan.ways.size(), {packs_at_once, packs_at_once},
+        ways.size(), {packs_at_once, packs_at_once},
         [&](uint64_t n, unsigned) -> Result<std::optional<uint64_t>> {
           uint64_t wire_bytes = 0;
           Result<> fetched =
-              replica_.packs().Fetch(history_.remote(), plan.ways[n].way, jobs / packs_at_once, quiet, &wire_bytes);
+              replica_.packs().Fetch(history_.remote(), ways[n].way, jobs / packs_at_once, quiet, &wire_bytes);
           if (!fetched.ok() && fetched.error().kind == ErrorKind::kNotFound) return std::optional<uint64_t>();
           if (!fetched.ok()) return fetched.TakeError();
           return std::optional(wire_bytes);
@@ -223,8 +234,8 @@ class Puller {
         }));
     report_.download_seconds += watch.seconds();
     if (!gone) return true;
-    context_.note("the pack that leads to record " + std::to_string(plan.ways[*gone].to) + " is no longer there");
-    missing_.push_back(plan.ways[*gone].way);
+    context_.note("the pack that leads to record " + std::to_string(ways[*gone].to) + " is no longer there");
+    missing_.push_back(ways[*gone].way);
     return false;
   }
 
@@ -330,7 +341,14 @@ Result<PullReport> Pull(const PullRequest& request, const Context& context) {
   const std::string folder = only_asks && !exists ? TemporaryPath("pull") : request.folder;
   Result<PullReport> report = [&]() -> Result<PullReport> {
     WD_ASSIGN(Replica replica, Replica::Open(folder, request.lock_wait));
-    return Puller(request, name, *remote, replica, context).Run();
+    for (unsigned attempt = 0;; ++attempt) {
+      Puller puller(request, name, *remote, replica, context);
+      Result<PullReport> pulled = puller.Run();
+      if (pulled.ok() || pulled.error().kind != ErrorKind::kNotFound || name.given || attempt == 4) return pulled;
+      // What led to the newest record may have been collected meanwhile. Then there is a newer one by now.
+      const Result<uint64_t> tip = RemoteHistory(*remote).FindTip();
+      if (!tip.ok() || *tip <= puller.target()) return pulled;
+    }
   }();
   if (only_asks && !exists) RemoveTree(folder);
   return report;

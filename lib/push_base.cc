@@ -1,5 +1,6 @@
 #include "push_base.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "inbound.h"
@@ -61,13 +62,26 @@ Result<std::string> PushBase::Choose(const Record* tip) {
 // Applies to `base` what others have pushed since; the result is the mirror, or the kept base.
 Result<> PushBase::BringToTip(const std::string& base, const Sha256Digest& state, const Record& tip) {
   const auto have = [&](const RecordEntry& entry) { return entry.state == state; };
-  WD_ASSIGN(PlanInput input, history_.GatherPlan(tip.entry, {have, state != Sha256Digest{}, false}));
   const PackStore packs = home_.packs();
-  input.cost = [&](const Way& way) { return std::optional(packs.MissingBytes(way)); };
-  WD_ASSIGN(const Plan plan, PlanWays(input));
-  for (const PlannedWay& way : plan.ways) {
-    uint64_t wire_bytes = 0;
-    WD_TRY(packs.Fetch(history_.remote(), way.way, request_.transfer.jobs, context_, &wire_bytes));
+  std::vector<Way> missing;  // collected as garbage; there may be an anchor after them
+  Plan plan;
+  for (bool fetched = false; !fetched;) {
+    WD_ASSIGN(PlanInput input, history_.GatherPlan(tip.entry, {have, state != Sha256Digest{}, !missing.empty()}));
+    input.cost = [&](const Way& way) -> std::optional<uint64_t> {
+      if (std::find(missing.begin(), missing.end(), way) != missing.end()) return std::nullopt;
+      return packs.MissingBytes(way);
+    };
+    WD_ASSIGN(plan, PlanWays(input));
+    fetched = true;
+    for (const PlannedWay& way : plan.ways) {
+      uint64_t wire_bytes = 0;
+      Result<> one = packs.Fetch(history_.remote(), way.way, request_.transfer.jobs, context_, &wire_bytes);
+      if (!one.ok() && one.error().kind != ErrorKind::kNotFound) return one.TakeError();
+      if (one.ok()) continue;
+      missing.push_back(way.way);
+      fetched = false;
+      break;
+    }
   }
   ApplyRequest apply = FollowPlan(plan, packs, base);
   apply.in_place = base == request_.mirror && plan.start > 0;

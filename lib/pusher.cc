@@ -80,6 +80,12 @@ class Pusher {
     }
     return {};
   }
+  Result<bool> TipHasMoved() {
+    const uint64_t before = TipNumber();
+    history_.LookAgain();
+    WD_TRY(ReadTip());
+    return TipNumber() > before;
+  }
   PushBase Base() { return {request_, *home_, history_, context_}; }
   Error Moved() const { return HistoryMoved(history_.remote(), *tip_, home_ ? Hex(home_->base_state()) : ""); }
   Sha256Digest TipState() const { return tip_ ? tip_->entry.state : Sha256Digest{}; }
@@ -103,15 +109,14 @@ class Pusher {
     if (!spool) return false;
     WD_ASSIGN(const ReadyPack pack, InspectPack(home_->spool_path(), Trust::kWhole));
     WD_ASSIGN(std::optional<RecordEntry> entry, FindCommitted(*spool));
-    if (!entry && TipState() != spool->base_state) {
+    if (!entry && TipState() == spool->base_state) {
+      WD_ASSIGN(const bool won, Commit(pack, *spool));
+      if (won) entry = tip_->entry;
+    }
+    if (!entry) {
       context_.note("a push was interrupted and somebody else has pushed since: its pack is dropped");
       home_->DropSpool();
       return false;
-    }
-    if (!entry) {
-      WD_ASSIGN(const bool won, Commit(pack, *spool));
-      if (!won) return Moved();
-      entry = tip_->entry;
     }
     context_.note("an interrupted push was finished: record " + std::to_string(entry->number));
     if (!spool->tag.empty()) WD_TRY(WriteTag(history_.remote(), spool->tag, *entry, false));
@@ -207,7 +212,16 @@ class Pusher {
   Result<> PushCheckpoint() {
     std::string source = request_.source;
     for (unsigned attempt = 0;; ++attempt) {
-      WD_ASSIGN(const std::string base, Base().Choose(tip_.get()));
+      Result<std::string> chosen = Base().Choose(tip_.get());
+      if (!chosen.ok()) {
+        // What leads to the newest record may have been collected meanwhile. Then there is a newer one by now.
+        WD_ASSIGN(const bool moved, chosen.error().kind == ErrorKind::kNotFound && request_.rebase && attempt < 100
+                                        ? TipHasMoved()
+                                        : Result<bool>(false));
+        if (!moved) return chosen.TakeError();
+        continue;
+      }
+      const std::string base = std::move(*chosen);
       WD_ASSIGN(const ReadyPack pack, PackIntoSpool(base, source));
       if (!base.empty() && pack.base.state != TipState()) return WrongBase("'" + base + "'", pack.base);
       if (IsAlreadyThere(pack)) {
@@ -227,7 +241,7 @@ class Pusher {
         return Moved();
       }
       // The source was promised to be read once. What it was is in the spool.
-      if (!request_.released.empty() && attempt == 0) {
+      if (!request_.released.empty() && source == request_.source) {
         source = home_->folder() + "/source";
         RemoveTree(source);
         ApplyRequest apply;

@@ -6,6 +6,7 @@
 #include <ctime>
 
 #include "base/stopwatch.h"
+#include "collection_fence.h"
 
 namespace wdelta {
 
@@ -50,6 +51,8 @@ Result<std::optional<Committed>> CommitPack(RemoteHistory& history, const Record
   Stopwatch watch;
   WD_ASSIGN(const Way way, DescribePack(pack.path, context));
   WD_ASSIGN(const Uploaded uploaded, UploadPack(remote, pack.path, way, jobs, context));
+  WD_ASSIGN(const Pins pins, Pins::Put(remote, uploaded.reused, context));
+  WD_TRY(SecureReused(remote, pack.path, way, uploaded));
   committed.wire_bytes = uploaded.bytes;
   committed.upload_seconds = watch.seconds();
 
@@ -91,6 +94,8 @@ Result<uint64_t> AddAnchor(RemoteHistory& history, const Record& record, const P
     WD_ASSIGN(const Way way, DescribePack(source.output, context));
     WD_ASSIGN(const Uploaded uploaded, UploadPack(remote, source.output, way, jobs, context));
     *wire_bytes += uploaded.bytes;
+    WD_ASSIGN(const Pins pins, Pins::Put(remote, uploaded.reused, context));
+    WD_TRY(SecureReused(remote, source.output, way, uploaded));
     for (const ObjectRef& object : way.objects) {  // nothing is announced that is not all there
       WD_ASSIGN(const std::optional<ObjectInfo> info, remote.Stat(ObjectKey(object.sha256)));
       if (!info || info->size != object.bytes) return Error{ErrorKind::kIntegrity, "an object of it is not whole"};

@@ -108,6 +108,11 @@ Result<uint64_t> RemoteHistory::FindTip() {
                                           " that it is there and that it is not"};
 }
 
+void RemoteHistory::LookAgain() {
+  tip_.reset();
+  listed_tip_.reset();
+}
+
 Result<uint64_t> RemoteHistory::FindExistingTip() {
   WD_ASSIGN(const uint64_t tip, FindTip());
   if (tip > 0) return tip;
@@ -304,8 +309,7 @@ Result<bool> RemoteHistory::Append(const Record& record) {
   }
   WD_ASSIGN(const WriteResult written,
             remote_.Write(RecordKey(record.entry.number), MemorySource(AsBytes(text)), WriteRule::kIfAbsent));
-  tip_.reset();
-  listed_tip_.reset();
+  LookAgain();
   return written == WriteResult::kWritten;
 }
 

@@ -30,6 +30,8 @@ class RemoteHistory {
   // The number of the newest record, 0 for an empty history. Begins at the hint, which may be old or missing, and looks
   // further.
   Result<uint64_t> FindTip();
+  // Forgets where the end was: others may have gone on since.
+  void LookAgain();
   // FindTip, and kNotFound if the history is empty.
   Result<uint64_t> FindExistingTip();
   // One request: did anything come after record `number`? A static mirror cannot tell that records have vanished.

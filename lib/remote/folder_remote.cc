@@ -323,8 +323,7 @@ Result<ObjectPage> FolderRemote::List(const std::string& prefix, const std::stri
   return page;
 }
 
-Result<> FolderRemote::Remove(const std::string& key) {
-  WD_TRY(GoOn());
+Result<> FolderRemote::Remove(const std::string& key) {  // after a stop, too: whoever removes something then tidies up
   WD_TRY(CheckKey(key));
   const auto place = FindPlace(root_, key, nullptr);
   if (!place.ok() && place.error().kind == ErrorKind::kNotFound) return {};

@@ -86,7 +86,8 @@ class Remote {
   // Objects whose key begins with `prefix` and sorts after `after`, at most `limit` of them (1 to 1000). kRefused by
   // a remote that cannot list, a static mirror.
   virtual Result<ObjectPage> List(const std::string& prefix, const std::string& after, unsigned limit) = 0;
-  // Removing what is not there is success.
+  // Removing what is not there is success. This one is still done after RequestStop(), if it can be done in a moment,
+  // so that whoever ends can tidy up.
   virtual Result<> Remove(const std::string& key) = 0;
 
   // What somebody who looks for a fault wants to know, as name and value: endpoint, region, where the credentials come

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/parallel.h"
 #include "base/text.h"
 #include "remote/ranged_answer.h"
 #include "remote/remote_key.h"
@@ -145,6 +146,7 @@ class S3Remote final : public Remote {
     S3Call call;
     call.method = "DELETE";
     call.key = key;
+    call.past_stop = StopRequested();  // whoever removes something now tidies up
     WD_ASSIGN(const HttpAnswer answer, session_.Send(call));
     if (answer.status == 200 || answer.status == 204) return {};
     Error error = session_.Explain(answer, key);

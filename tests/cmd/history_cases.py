@@ -179,6 +179,68 @@ def gc_orphan(t):
     t.fails(3, "gc", url(t, "nowhere"))
 
 
+@test("gc leaves an object alone that a push has pinned, and gives way to another gc")
+def gc_fence(t):
+    long_history(t)
+    old = object_of(t, 2)
+    pin, sweep = t.path("store/pins/%s/%s" % (os.path.basename(old), "0" * 32)), t.path("store/sweeps/" + "0" * 32)
+    tiny.write_file(pin, "pin")
+    tiny.write_file(sweep, "sweep")
+    collect = ("gc", url(t), "--keep", "1", "--grace", "0", "--delete")
+    outcome, value = t.fails(6, *collect, says="somebody else collects")
+    os.utime(sweep, (time.time() - 301,) * 2)
+    assert t.json(*collect)["objects_removed"] > 0 and os.path.exists(old)
+    assert os.listdir(t.path("store/sweeps")) == [] and os.path.exists(pin)
+    os.utime(pin, (time.time() - 3601,) * 2)
+    assert t.json(*collect)["objects_removed"] == 1 and not os.path.exists(old) and not os.path.exists(pin)
+
+
+@test("a push that uses an old object again waits for a gc that is at work, and sends what that has taken")
+def push_fence(t):
+    history(t, 1, 2)
+    push(t, "run/1", "--step", "3")
+    old = object_of(t, 2)
+    sweep = t.path("store/sweeps/" + "0" * 32)
+    tiny.write_file(sweep, "sweep")
+    with t.popen("push", "run/2", url(t), "--step", "4", "--json") as child:
+        while not os.path.isdir(t.path("store/pins/" + os.path.basename(old))):
+            assert child.poll() is None, child.stderr.read()
+            time.sleep(0.01)
+        time.sleep(0.3)
+        assert child.poll() is None and numbers(t) == [1, 2, 3]
+        os.unlink(old)
+        os.unlink(sweep)
+        said, _ = child.communicate(timeout=60)
+    value = json.loads(said)
+    assert child.returncode == 0 and value["number"] == 4 and "waiting" in value["notes"][0], value
+    assert object_of(t, 4) == old and os.listdir(t.path("store/pins/" + os.path.basename(old))) == []
+    expect_record(t, 4, "run/2")
+
+
+@test("a model that goes to and fro is pulled by the same packs again")
+def to_and_fro(t):
+    checkpoints(t, 1, 2)
+    for number in range(12):
+        push(t, "run/%d" % (1 + number % 2), "--step", str(number))
+    assert len(objects(t)) == 3
+    value = pull(t, "r")
+    assert len(value["plan"]) == 12 and value["number"] == 12, value
+    expect_current(t, "r", "run/2")
+
+
+@test("a push with --rebase goes on from an anchor where what came after its base was collected")
+def rebase_after_gc(t):
+    checkpoints(t, 1)
+    push(t, "run/1", "--step", "1")
+    for step in range(2, 10):
+        checkpoint(t, "elsewhere/%d" % step, step)
+        push(t, "elsewhere/%d" % step, "--rebase", "--anchor-every", "3")
+    assert t.json("gc", url(t), "--keep", "1", "--grace", "0", "--delete")["objects_removed"] > 0
+    checkpoint(t, "run/10", 10)
+    assert push(t, "run/10", "--rebase", "--step", "10")["number"] == 10
+    expect_record(t, 10, "run/10")
+
+
 @test("in a history without a later anchor gc removes nothing")
 def gc_no_anchor(t):
     history(t, 1, 2, 3)

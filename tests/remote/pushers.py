@@ -32,6 +32,8 @@ REPEATS = 30
 
 
 class Pusher(threading.Thread):
+    options = ()  # of each push
+
     def __init__(self, number, fleet):
         super().__init__(daemon=True)
         self.number, self.fleet = number, fleet
@@ -50,13 +52,15 @@ class Pusher(threading.Thread):
             self.trouble = trouble
             self.fleet.stop = True
 
+    def label_for(self, push):
+        return f"{self.number}.{push}"
+
     def push(self, push):
-        label = f"{self.number}.{push}"
+        label, step = self.label_for(push), 100000 * self.number + push
         source = self.home / f"checkpoint-{push}"
         self.fleet.maker.write(source, label)
-        step = 100000 * self.number + push
         words = [self.fleet.program, "push", source, self.fleet.remote, "--step", step, "--rebase", "--json",
-                 "--retries", 20]
+                 "--retries", 20, *self.options]
         self.fleet.intend(label, step)
         kill = self.rng.random() < self.fleet.killed
         for _ in range(REPEATS):
@@ -68,7 +72,7 @@ class Pusher(threading.Thread):
                 code, said, notes = self.once(words, kill)
             kill = False
             if code == 0:
-                self.fleet.acknowledge(label, step, json.loads(said))
+                self.fleet.acknowledge(step, json.loads(said))
                 break
             self.fleet.count(f"exit {code}")
             # Killed by us, or what the manual says may pass. Not even a conflict may get through --rebase.
@@ -118,11 +122,12 @@ class Pusher(threading.Thread):
 
 
 class Fleet:
-    """What the pushers share, and what they said."""
+    """What the pushers share, and what they said: the label of each step that they meant to push, and the number of the
+    record that each step was told to be."""
 
     def __init__(self, options, folder):
         self.folder, self.program, self.seed = folder, options.program.resolve(), options.seed
-        self.pushers, self.pushes = options.pushers, options.pushes
+        self.pushers, self.pushes = options.pushers, getattr(options, "pushes", None)
         self.maker, self.mutex = Maker(options.seed), threading.Lock()
         self.intended, self.acknowledged, self.counts = {}, {}, collections.Counter()
         self.usual, self.stop, self.killed = 0.5, False, options.killed
@@ -141,18 +146,21 @@ class Fleet:
 
     def intend(self, label, step):
         with self.mutex:
-            self.intended[label] = step
+            self.intended[step] = label
 
-    def acknowledge(self, label, step, report):
+    def acknowledge(self, step, report):
         with self.mutex:
-            expect(report["ok"] and report["step"] == step, f"push {label} reports {report}")
-            self.acknowledged[label] = report["number"]
+            expect(report["ok"] and report["step"] == step, f"push of step {step} reports {report}")
+            self.acknowledged[step] = report["number"]
             self.counts["retries"] += report["retries"]
-            self.log.write(f"{label} {report['number']} {report['already_there']}\n")
+            self.log.write(f"{step} {report['number']} {report['already_there']}\n")
             self.log.flush()
 
+    def members(self):
+        return [Pusher(number, self) for number in range(1, self.pushers + 1)]
+
     def run(self):
-        crew = [Pusher(number, self) for number in range(1, self.pushers + 1)]
+        crew = self.members()
         for each in crew:
             each.start()
         for each in crew:
@@ -162,31 +170,47 @@ class Fleet:
         if troubles:
             raise troubles[0]
 
+    def figures(self):
+        counts = self.counts
+        return (f"{len(self.acknowledged)} records, none lost, none doubled, all rebuilt bit-exact; "
+                f"{counts['exit -9']} killed ({counts['at commit']} at their commit), {counts['lost']} answers lost, "
+                f"{counts['exit 7']} repeated after exit 7, {counts['retries']} retries")
+
     # ---- the oracle ------------------------------------------------------------------------------------------------
 
     def judge(self, copy, remote):
         """`copy`: a folder with the history's objects; `remote`: the store without a proxy."""
+        records = self.judge_records(copy)
+        self.tool("verify", remote)
+        for record in self.within_reach(records):
+            self.judge_content(record, remote)
+        return records
+
+    def judge_records(self, copy):
+        """Each push that succeeded is in the history, once, under the number that it was told, and nothing else is."""
         records = records_of(copy)
-        labels = {step: label for label, step in self.intended.items()}
-        seen = collections.Counter(labels.get(record["step"], f"step {record['step']}") for record in records)
-        doubled = sorted(label for label, times in seen.items() if times > 1)
+        seen = collections.Counter(record["step"] for record in records)
+        doubled = sorted(step for step, times in seen.items() if times > 1)
         missing, strange = sorted(set(self.acknowledged) - set(seen)), sorted(set(seen) - set(self.acknowledged))
         expect(not missing, f"{len(missing)} pushes that succeeded are not in the history: {missing[:9]}")
         expect(not strange, f"{len(strange)} records that nobody pushed with success: {strange[:9]}")
         expect(not doubled, f"{len(doubled)} pushes are in the history more than once: {doubled[:9]}")
-        expect(len(records) == self.pushers * self.pushes, f"{len(records)} records")
         for record in records:
-            label = labels[record["step"]]
-            expect(self.acknowledged[label] == record["number"],
-                   f"push {label} was told {self.acknowledged[label]}, and is record {record['number']}")
-        self.tool("verify", remote)
-        replica = self.folder / "replica"
-        for record in records:
-            number, label = record["number"], labels[record["step"]]
-            self.tool("pull", f"{remote}@{number}", replica)
-            expect(label_of(replica / "current") == label, f"record {number} is not '{label}'")
-            self.maker.check(replica / "current", label, f"record {number}")
+            step, number = record["step"], record["number"]
+            expect(self.acknowledged[step] == number,
+                   f"step {step} was told {self.acknowledged[step]}, and is record {number}")
         return records
+
+    def within_reach(self, records):
+        expect(len(records) == self.pushers * self.pushes, f"{len(records)} records")
+        return records
+
+    def judge_content(self, record, remote):
+        """The record gives the very bytes that were pushed."""
+        number, label, replica = record["number"], self.intended[record["step"]], self.folder / "replica"
+        self.tool("pull", f"{remote}@{number}", replica)
+        expect(label_of(replica / "current") == label, f"record {number} is not '{label}'")
+        self.maker.check(replica / "current", label, f"record {number}")
 
     def tool(self, *words):
         outcome = subprocess.run([str(word) for word in (self.program, *words, "-q")], env=self.environment,
@@ -216,33 +240,40 @@ def on_gateway(fleet):
         return seconds
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--pushers", type=int, default=8)
-    parser.add_argument("--pushes", type=int, default=50, help="of each")
+def shared_arguments(description, pushers):
+    parser = argparse.ArgumentParser(description=description.split("\n")[0])
+    parser.add_argument("--pushers", type=int, default=pushers)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--killed", type=float, default=0.05, help="the share of pushes that are killed")
     parser.add_argument("--remote", choices=("file", "rgw"), default="rgw")
     parser.add_argument("--program", type=pathlib.Path, default=ROOT / "build/release/wdelta")
     parser.add_argument("--keep", type=pathlib.Path, help="work below this folder, and leave it")
-    options = parser.parse_args()
+    return parser
+
+
+def conduct(make_fleet, options, name):
+    """The whole trial: one line of figures, or what is wrong and exit 1."""
     if options.remote == "rgw":
         installed("radosgw", "ceph-mon", "ceph-osd", "aws")
     folder = pathlib.Path(tempfile.mkdtemp(prefix="wdelta-pushers-", dir=options.keep))
-    fleet = Fleet(options, folder)
-    name = f"{options.pushers} pushers x {options.pushes} pushes on {options.remote}, seed {options.seed}"
+    fleet = make_fleet(options, folder)
+    name += f" on {options.remote}, seed {options.seed}"
     try:
         seconds = on_folder(fleet) if options.remote == "file" else on_gateway(fleet)
-        counts = fleet.counts
-        print(f"{name}: {len(fleet.acknowledged)} records, none lost, none doubled, all rebuilt bit-exact; "
-              f"{counts['exit -9']} killed ({counts['at commit']} at their commit), {counts['lost']} answers lost, "
-              f"{counts['exit 7']} repeated after exit 7, {counts['retries']} retries, {seconds:.1f} s", flush=True)
+        print(f"{name}: {fleet.figures()}, {seconds:.1f} s", flush=True)
     except Wrong as wrong:
         print(f"{name}: WRONG: {wrong}", flush=True)
         sys.exit(1)
     finally:
         if not options.keep:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def main():
+    parser = shared_arguments(__doc__, 8)
+    parser.add_argument("--pushes", type=int, default=50, help="of each")
+    options = parser.parse_args()
+    conduct(Fleet, options, f"{options.pushers} pushers x {options.pushes} pushes")
 
 
 if __name__ == "__main__":
