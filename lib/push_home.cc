@@ -90,6 +90,7 @@ Result<std::optional<Spool>> PushHome::ReadSpool() const {
   spool.tag = file.Text("tag");
   spool.base_state = file.Digest("base_state");
   spool.state = file.Digest("state");
+  spool.number = file.Number("number");
   return std::optional<Spool>(std::move(spool));
 }
 
@@ -100,6 +101,7 @@ Result<> PushHome::WriteSpool(const Spool& spool) const {
   if (!spool.tag.empty()) file.Set("tag", spool.tag);
   file.Set("base_state", spool.base_state);
   file.Set("state", spool.state);
+  file.Set("number", spool.number);
   return file.Write(folder_ + "/spool.json", durable_);
 }
 

@@ -20,6 +20,7 @@ struct Spool {
   std::optional<uint64_t> step;
   std::string tag;
   Sha256Digest base_state{}, state{};
+  uint64_t number = 0;  // the record that it is to be, if nobody else is faster
 };
 
 class PushHome {

@@ -105,11 +105,13 @@ class Pusher {
 
   // True: it was this very push, and all is done.
   Result<bool> FinishInterrupted(bool is_pack) {
-    WD_ASSIGN(const std::optional<Spool> spool, home_->ReadSpool());
+    WD_ASSIGN(std::optional<Spool> spool, home_->ReadSpool());
     if (!spool) return false;
     WD_ASSIGN(const ReadyPack pack, InspectPack(home_->spool_path(), Trust::kWhole));
     WD_ASSIGN(std::optional<RecordEntry> entry, FindCommitted(*spool));
     if (!entry && TipState() == spool->base_state) {
+      spool->number = TipNumber() + 1;
+      WD_TRY(home_->WriteSpool(*spool));
       WD_ASSIGN(const bool won, Commit(pack, *spool));
       if (won) entry = tip_->entry;
     }
@@ -134,18 +136,16 @@ class Pusher {
     return true;
   }
 
-  // The record of that push, if it is in the history.
+  // The record of that push, if it is in the history. States may come back, so its number and its writer tell. A spool
+  // that does not say its number is looked for among all records of its state.
   Result<std::optional<RecordEntry>> FindCommitted(const Spool& spool) {
-    for (uint64_t last = TipNumber(); last > 0; last = FirstCovered(last) - 1) {
-      WD_ASSIGN(const std::vector<RecordEntry> entries, history_.Entries(FirstCovered(last), last));
-      bool base_seen = false;
-      for (const RecordEntry& entry : entries) {
-        base_seen = base_seen || entry.state == spool.base_state;
-        if (entry.state != spool.state) continue;
-        WD_ASSIGN(const auto record, history_.Read(entry.number));
-        if (record->writer == spool.writer) return std::optional(entry);
-      }
-      if (base_seen) break;  // it can only come after its base
+    const uint64_t first = spool.number ? spool.number : 1, last = spool.number ? spool.number : TipNumber();
+    if (last > TipNumber()) return std::optional<RecordEntry>();
+    WD_ASSIGN(const std::vector<RecordEntry> entries, history_.Entries(first, last));
+    for (const RecordEntry& entry : entries) {
+      if (entry.state != spool.state) continue;
+      WD_ASSIGN(const auto record, history_.Read(entry.number));
+      if (record->writer == spool.writer) return std::optional(entry);
     }
     return std::optional<RecordEntry>();
   }
@@ -190,7 +190,8 @@ class Pusher {
       return Error{ErrorKind::kConflict, "'" + request_.source + "' is an anchor, and the history has a newest record",
                    "every replica would have to fetch all of it; '--anchor' accepts that"};
     }
-    Spool spool{RandomHex(16), request_.step, request_.tag, pack.base.state, pack.result.state};
+    Spool spool{RandomHex(16), request_.step, request_.tag, pack.base.state, pack.result.state,
+                TipNumber() + 1};
     if (!home_) {
       WD_ASSIGN(const bool won, Commit(pack, spool));
       return won ? Result<>() : Moved();
@@ -228,7 +229,8 @@ class Pusher {
         WD_TRY(MarkReleased());
         return ReportTip();
       }
-      Spool spool{RandomHex(16), request_.step, request_.tag, pack.base.state, pack.result.state};
+      Spool spool{RandomHex(16), request_.step, request_.tag, pack.base.state, pack.result.state,
+                TipNumber() + 1};
       WD_TRY(home_->WriteSpool(spool));
       WD_TRY(MarkReleased());
       WD_ASSIGN(const bool won, Commit(pack, spool));

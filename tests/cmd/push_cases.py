@@ -546,3 +546,23 @@ def remote_as_base(t):
     checkpoints(t, 1)
     for command in (["push", "run/1", url(t), "--base"], ["push", "run/1", url(t), "--mirror"], ["pull", url(t), "r", "--base"]):
         t.fails(2, *command, "file:///nowhere")
+
+
+@test("an interrupted push that was committed is found however often its states came back since")
+def interrupted_to_and_fro(t):
+    checkpoints(t, 1, 2)
+    checkpoint(t, "elsewhere/1", 1)
+    checkpoint(t, "elsewhere/2", 2)
+    push(t, "run/1", "--step", "1")
+    push(t, "run/2", "--step", "2")
+    for step in range(3, 40):
+        push(t, "elsewhere/%d" % (2 - step % 2), "--step", str(step), "--rebase")
+    # As if it had been killed right after its commit.
+    spooled = record(t, 2)
+    state = {"writer": spooled["writer"], "step": "2", "base_state": spooled["base_state"], "state": spooled["state"]}
+    assert record(t, 39)["state"] == spooled["base_state"]
+    for extra in ({"number": "2"}, {}):
+        tiny.write_file(os.path.join(home(t), "spool.wdp"), read(object_of(t, 2)))
+        tiny.write_file(os.path.join(home(t), "spool.json"), json.dumps({**state, **extra}))
+        assert push(t, "run/2", "--step", "2", "--rebase")["number"] == 2
+        assert numbers(t) == list(range(1, 40))
