@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "command.h"
+#include "diff_digests.h"
 #include "names.h"
 #include "numbers.h"
 #include "options.h"
@@ -199,67 +200,36 @@ void PrintDelta(const DiffReport& report, const std::string& path, Ui& ui) {
   }
 }
 
-// One side is a record: which tensors differ is told by digests, without fetching weights.
-Result<int> RunWithRecord(const Arguments& arguments, Ui& ui) {
-  const std::string &base = arguments.operands()[0], &next = arguments.operands()[1];
-  CompareRequest request;
-  request.remote = IsRemoteName(base) ? base : next;
-  request.checkpoint = IsRemoteName(base) ? next : base;
-  WD_TRY(CheckCheckpointName(request.checkpoint, "the other side of a record"));
-  for (const char* option : {"output", "by", "sort"}) {
-    if (!arguments.Has(option)) continue;
-    return Error{ErrorKind::kUsage,
-                 "a record is compared by digests alone, which '--" + std::string(option) + "' is not for",
-                 "'wdelta pull " + request.remote + " DIR' brings it here, and DIR/current can be compared in full"};
-  }
-  request.files = ChosenFiles(arguments);
-  WD_ASSIGN(request.transfer, ChosenTransfer(arguments));
-  WD_ASSIGN(const CompareReport report, CompareWithRecord(request, ui.MakeContext()));
-  JsonObject fields = Fields(nullptr);
-  const bool record_is_base = IsRemoteName(base);
-  fields.SetText(record_is_base ? "base_state" : "state", report.record.state);
-  fields.SetText(record_is_base ? "state" : "base_state", report.identity.state);
-  fields.SetText(record_is_base ? "base_fingerprint" : "fingerprint", report.record.fingerprint);
-  fields.SetText(record_is_base ? "fingerprint" : "base_fingerprint", report.identity.fingerprint);
-  fields.SetFlag("different", !report.same);
-  fields.SetNumber("number", report.record.number);
-  fields.SetNumber("tensors_total", report.tensors_total);
-  fields.SetNumber("tensors_changed", report.differing.size());
-  std::vector<std::string> items;
-  for (const std::string& name : report.differing) {
-    JsonObject item;
-    item.SetText("name", name);
-    item.SetText("change", "changed");
-    items.push_back(item.Text());
-  }
-  fields.SetJson("tensors", JsonArray(items));
-  ui.SetFields(fields);
-  ui.Report(Counted(report.differing.size(), "tensor") + " of " + Grouped(report.tensors_total) + " differ from " +
-            RecordName(report.record) +
-            (report.same || !report.differing.empty() ? "" : ", but a header or a companion file does") + '\n');
-  const uint64_t top = arguments.Number("top", kDefaultTop);
-  for (size_t i = 0; i < report.differing.size() && (top == 0 || i < top); ++i) {
-    ui.Report("  " + TerminalText(report.differing[i]) + '\n');
-  }
-  if (top != 0 && report.differing.size() > top) ui.Report("  ... '--top 0' shows all\n");
-  return !report.same && (arguments.Has("exit-code") || ui.quiet()) ? 1 : 0;
+// What to compare, and, if a side is a record, what it took to bring it here.
+Result<DiffRecordsReport> Compare(const Arguments& arguments, const DiffRequest& request, Ui& ui) {
+  DiffRecordsRequest records;
+  records.diff = request;
+  records.work = arguments.Value("work");
+  WD_ASSIGN(records.transfer, ChosenTransfer(arguments));
+  if (IsRemoteName(request.base) || IsRemoteName(request.next)) return DiffRecords(records, ui.MakeContext());
+  DiffRecordsReport report;
+  WD_ASSIGN(report.diff, Diff(request, ui.MakeContext()));
+  return report;
 }
 
 Result<int> Run(const Arguments& arguments, Ui& ui) {
-  if (IsRemoteName(arguments.operands()[0]) || IsRemoteName(arguments.operands()[1])) {
-    return RunWithRecord(arguments, ui);
-  }
   DiffRequest request;
   request.base = arguments.operands()[0];
   request.next = arguments.operands()[1];
+  const bool with_record = IsRemoteName(request.base) || IsRemoteName(request.next);
+  const char* const counting[] = {"counts", "output", "by", "sort"};
+  const bool counted = std::any_of(std::begin(counting), std::end(counting),
+                                   [&](const char* option) { return arguments.Has(option); });
+  if (with_record && !counted) return DiffByDigests(arguments, BlankFields(), kDefaultTop, ui);
   request.output = arguments.Value("output");
   request.files = ChosenFiles(arguments);
-  WD_TRY(CheckCheckpointName(request.base, "BASE"));
-  WD_TRY(CheckCheckpointName(request.next, "NEW"));
+  if (!IsRemoteName(request.base)) WD_TRY(CheckCheckpointName(request.base, "BASE"));
+  if (!IsRemoteName(request.next)) WD_TRY(CheckCheckpointName(request.next, "NEW"));
   if (!request.output.empty()) WD_TRY(CheckName(request.output));
   if (request.output == "-") WD_TRY(ui.ReserveStandardOutput("-o FILE"));
 
-  WD_ASSIGN(DiffReport report, Diff(request, ui.MakeContext()));
+  WD_ASSIGN(const DiffRecordsReport compared, Compare(arguments, request, ui));
+  const DiffReport& report = compared.diff;
   const std::string by = arguments.Has("by") ? arguments.Value("by") : "tensor";
   const bool grouped = by != "tensor";
   std::vector<TensorChange> tensors = report.tensors;
@@ -268,6 +238,8 @@ Result<int> Run(const Arguments& arguments, Ui& ui) {
   SortRows(groups, arguments.Value("sort"));
   JsonObject fields = Fields(&report);
   SetLists(fields, report, tensors, groups, grouped, arguments.Number("top", 0));
+  if (with_record) SetRecordNumbers(fields, compared.base, compared.next);
+  if (with_record) fields.SetNumber("wire_bytes", compared.wire_bytes);
   ui.SetFields(fields);
 
   if (report.different()) {
@@ -293,7 +265,7 @@ Result<int> Run(const Arguments& arguments, Ui& ui) {
 const Command kDiffCommand = {
     "diff",
     "show what changed between two checkpoints; write a plain delta",
-    "[OPTION]... BASE NEW\n[OPTION]... CKPT REMOTE[@REV]",
+    "[OPTION]... BASE NEW",
     2,
     2,
     WithTransfer(WithFileChoice({
@@ -310,6 +282,8 @@ const Command kDiffCommand = {
          nullptr,
          {"name", "changed", "share", "size"}},
         {"--top", "N", "at most N rows of a kind, 20 unless given; 0: all"},
+        {"--counts", "", "rebuild a side that is a record, as -o, --by and --sort do; else digests are compared"},
+        {"--work", "DIR", "where to rebuild records for a while; the current folder if not given"},
     })),
     BlankFields,
     Run,

@@ -177,8 +177,8 @@ class Collector {
   CollectReport report_;
 };
 
-// A removal must not be under way for longer than pushers wait for a sweep. Attempts, and the pauses between them that a
-// store may ask for, have to fit into what is left of that after the sweep's own time.
+// A removal must not be under way for longer than pushers wait for a sweep. Attempts, and the pauses between them that
+// a store may ask for, have to fit into what is left of that after the sweep's own time.
 TransferOptions Impatient(TransferOptions transfer) {
   constexpr double kAttempt = 30;
   transfer.retries = std::min(transfer.retries, 2U);

@@ -5,7 +5,7 @@
 // still there is not enough: a collector that read the records before the commit may remove it after that look. So each
 // says what it is about to do before it looks at what the other does.
 //
-//   the pusher     puts a pin on the object, then waits for the sweeps under way, then looks whether the object is there
+//   the pusher     puts a pin on the object, then waits for the sweeps under way, then looks whether it is still there
 //   the collector  announces a sweep, then reads pins and records, then removes
 //
 // Whoever comes second sees the first. All this is done before the commit, so that a crash leaves a pin and no damage.

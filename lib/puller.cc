@@ -273,8 +273,21 @@ class Puller {
     }
     ApplyRequest apply = FollowPlan(plan, replica_.packs(), base);
     apply.output = output + "/";
+    if (plan.ways.empty()) WD_TRY(PackWhole(base, &apply.base));
     WD_TRY(Apply(apply));
     return replica_.Adopt(output, target_);
+  }
+
+  // The base is what is wanted already: an anchor of it, among the packs, brings it over.
+  Result<> PackWhole(const std::string& checkpoint, std::string* anchor) const {
+    PackRequest pack;
+    pack.inputs = {checkpoint};
+    pack.anchor = true;
+    pack.level = Level::kFast;
+    pack.check = false;  // what comes of it is proved by its state
+    pack.output = *anchor = replica_.packs().PathOf({}) + ".base";
+    WD_TRY(Pack(pack, context_));
+    return {};
   }
 
   // Those that will bring the oldest version that is kept up to the current one, when it is its turn to be patched.

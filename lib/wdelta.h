@@ -288,6 +288,33 @@ struct CompareReport {
 };
 WDELTA_EXPORT Result<CompareReport> CompareWithRecord(const CompareRequest& request, const Context& context);
 
+// The same of two records, which may be of two histories.
+struct CompareRecordsRequest {
+  std::string base, next;  // URL@REV
+  TransferOptions transfer;
+};
+struct CompareRecordsReport {
+  RecordInfo base, next;
+  uint64_t tensors_total = 0;                        // of `next`
+  std::vector<std::string> changed, added, removed;  // from `base` to `next`
+  bool same = false;                                 // the very same checkpoint
+};
+WDELTA_EXPORT Result<CompareRecordsReport> CompareRecords(const CompareRecordsRequest& request, const Context& context);
+
+// What Diff tells, where one side is a record, or both are: those are rebuilt in a temporary folder under `work`, from
+// the other side where its state is one of the history.
+struct DiffRecordsRequest {
+  DiffRequest diff;  // each side: a checkpoint, or URL@REV
+  std::string work;
+  TransferOptions transfer;
+};
+struct DiffRecordsReport {
+  DiffReport diff;
+  std::optional<RecordInfo> base, next;  // those that are records
+  uint64_t wire_bytes = 0, retries = 0;
+};
+WDELTA_EXPORT Result<DiffRecordsReport> DiffRecords(const DiffRecordsRequest& request, const Context& context);
+
 // Is everything there that a history needs, and is it what it should be? Fetches every object, unless `quick`.
 struct ProveRequest {
   std::string remote;  // URL or URL@REV: the record that is rebuilt

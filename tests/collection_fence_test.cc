@@ -17,8 +17,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A history that goes to and fro between two states: records 1 (an anchor of the first), 2 (to the second), 3 (back, with
-// an anchor that was added). Only the pack of record 2 is garbage when one record is kept.
+// A history that goes to and fro between two states: records 1 (an anchor of the first), 2 (to the second), 3 (back,
+// with an anchor that was added). Only the pack of record 2 is garbage when one record is kept.
 class ToAndFro {
  public:
   ToAndFro() {

@@ -643,3 +643,12 @@ def plan_in_empty(t):
     os.mkdir(t.path("r"))
     pull(t, "r", "--plan")
     assert os.listdir(t.path("r")) == []
+
+
+@test("a pull with a base that is the record already fetches nothing, and copies it")
+def base_is_target(t):
+    history(t, 1, 2)
+    value = pull(t, "r", "--base", "run/2")
+    assert value["number"] == 2 and value["wire_bytes"] == 0 and value["plan"] == [], value
+    expect_current(t, "r", "run/2")
+    assert os.listdir(t.path("r/.wdelta/packs")) == []
