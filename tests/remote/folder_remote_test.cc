@@ -57,6 +57,12 @@ TEST_CASE("a folder behind faults keeps the contract when retries are around the
   CheckContract([&] { return BehindFaults(Open(folder.path()), ++seed); }, {.listed = 300});
 }
 
+TEST_CASE("what comes damaged out of a folder is found where it is used") {
+  const ScratchFolder folder;
+  const auto open = [&] { return Open(folder.path()); };
+  CheckDamageIsFound(open, open);
+}
+
 TEST_CASE("a file URL names an absolute path, percent-decoded") {
   const auto path = [](const std::string& url) {
     const auto result = PathOfFileUrl(url);

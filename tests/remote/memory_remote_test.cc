@@ -66,4 +66,11 @@ TEST_CASE("a store in memory counts calls and lets a test set its clock") {
 }
 
 }  // namespace
+TEST_CASE("what comes damaged out of a store in memory is found where it is used") {
+  const auto store = std::make_shared<MemoryStore>();
+  const auto open = [&] { return OpenMemoryRemote(store); };
+  CheckDamageIsFound(open, open);
+  CHECK(store->Objects().empty());
+}
+
 }  // namespace wdelta

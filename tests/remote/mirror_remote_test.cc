@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "base/digest.h"
 #include "remote/contract.h"
 #include "remote/folder_remote.h"
 #include "support/expect.h"
@@ -112,6 +113,17 @@ TEST_CASE("a mirror behind a web server keeps what a remote promises, as far as 
   uint64_t seed = 0;
   const auto open_faulty = [&] { return BehindFaults(Open(Environment("WDELTA_TEST_HTTP_URL")), ++seed); };
   CheckContract(open_faulty, traits, open_writer);
+}
+
+TEST_CASE("what comes damaged out of a mirror is found where it is used" *
+          doctest::skip(Environment("WDELTA_TEST_HTTP_URL").empty())) {
+  const std::string name = "/damage-" + RandomHex(6);
+  CheckDamageIsFound([&] { return Open(Environment("WDELTA_TEST_HTTP_URL") + name); },
+                     [&] {
+                       auto remote = OpenFolderRemote("file://" + Environment("WDELTA_TEST_HTTP_ROOT") + name);
+                       REQUIRE_OK(remote);
+                       return std::move(*remote);
+                     });
 }
 
 }  // namespace wdelta

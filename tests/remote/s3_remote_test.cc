@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/digest.h"
 #include "remote/contract.h"
 #include "remote/s3_session.h"
 #include "support/faulty_remote.h"
@@ -239,6 +240,15 @@ TEST_CASE("S3 behind faults keeps what a remote promises" * doctest::skip(Withou
   CreateBucket(options, BucketPlace::kBySuitability);
   uint64_t seed = 0;
   CheckContract([&] { return BehindFaults(Open(kBucketUrl, options), ++seed); }, {.listed = 40});
+}
+
+TEST_CASE("what comes damaged out of S3 is found where it is used" * doctest::skip(Without("WDELTA_TEST_S3"))) {
+  TransferOptions options;
+  options.endpoint = Environment("WDELTA_TEST_S3");
+  CreateBucket(options, BucketPlace::kBySuitability);
+  const std::string url = std::string(kBucketUrl) + "/damage-" + RandomHex(6);
+  const auto open = [&] { return Open(url, options); };
+  CheckDamageIsFound(open, open);
 }
 
 TEST_CASE("S3 over https keeps what a remote promises" * doctest::skip(Without("WDELTA_TEST_S3_TLS"))) {

@@ -92,12 +92,25 @@ std::unique_ptr<Remote> WithFaults(std::unique_ptr<Remote> inner, FaultScript sc
   return std::make_unique<FaultyRemote>(std::move(inner), std::move(script));
 }
 
-std::unique_ptr<Remote> BehindFaults(std::unique_ptr<Remote> inner, uint64_t seed) {
+namespace {
+
+std::unique_ptr<Remote> WithHastyRetries(std::unique_ptr<Remote> inner, FaultScript script) {
   RetryPace pace;
   pace.wait = [](double) { return Result<>(); };
-  return WithRetries(WithFaults(std::move(inner),
-                                AtRandom(seed, {Fault::kFail, Fault::kCutShort, Fault::kDelay, Fault::kLoseAnswer}, 8)),
-                     TransferOptions{.retries = 20}, nullptr, pace);
+  return WithRetries(WithFaults(std::move(inner), std::move(script)), TransferOptions{.retries = 20}, nullptr, pace);
+}
+
+}  // namespace
+
+std::unique_ptr<Remote> BehindFaults(std::unique_ptr<Remote> inner, uint64_t seed) {
+  return WithHastyRetries(std::move(inner),
+                          AtRandom(seed, {Fault::kFail, Fault::kCutShort, Fault::kDelay, Fault::kLoseAnswer}, 8));
+}
+
+std::unique_ptr<Remote> BehindDamage(std::unique_ptr<Remote> inner, uint64_t seed, unsigned one_in) {
+  const std::vector<Fault> which = {Fault::kFlipBit,  Fault::kFail,    Fault::kCutShort, Fault::kDelay,
+                                    Fault::kLoseAnswer, Fault::kFlipBit, Fault::kFlipBit,  Fault::kFlipBit};
+  return WithHastyRetries(std::move(inner), AtRandom(seed, which, one_in));
 }
 
 }  // namespace wdelta

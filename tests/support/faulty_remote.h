@@ -32,5 +32,7 @@ FaultScript AtRandom(uint64_t seed, std::vector<Fault> which, unsigned one_in);
 std::unique_ptr<Remote> WithFaults(std::unique_ptr<Remote> inner, FaultScript script);
 // With all faults that retries can mend, one in eight calls, and retries around it that do not wait.
 std::unique_ptr<Remote> BehindFaults(std::unique_ptr<Remote> inner, uint64_t seed);
+// The same, one in `one_in` calls, with flipped bits among them, which no retry can see.
+std::unique_ptr<Remote> BehindDamage(std::unique_ptr<Remote> inner, uint64_t seed, unsigned one_in);
 
 }  // namespace wdelta
