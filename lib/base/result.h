@@ -37,6 +37,7 @@ struct Error {
   std::string tensor{};    // the tensor at fault
   std::string expected{};  // what should have been there
   std::string found{};     // what was there
+  double retry_after = 0;  // kTransient: seconds that the other side asked to be left alone
 };
 
 // Either a T or an Error. The error lives on the heap, so that a Result of a small value stays small.

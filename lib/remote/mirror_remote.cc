@@ -111,7 +111,9 @@ class MirrorRemote final : public Remote {
     if (status == 401 || status == 403) kind = ErrorKind::kDenied;
     if (status == 408 || status == 425 || status == 429 || (status >= 500 && status != 501))
       kind = ErrorKind::kTransient;
-    return Error{kind, "'" + base_ + key + "': the server answered " + std::to_string(status)};
+    Error error{kind, "'" + base_ + key + "': the server answered " + std::to_string(status)};
+    error.retry_after = AskedPause(answer);
+    return error;
   }
 
   const std::string url_;

@@ -1,6 +1,7 @@
 #include "remote/ranged_answer.h"
 
 #include <algorithm>
+#include <ctime>
 
 #include "remote/http_text.h"
 
@@ -32,6 +33,17 @@ Result<ObjectPiece> PieceOf(HttpAnswer answer, uint64_t offset, uint64_t length,
   piece.bytes = std::move(answer.body);
   if (const std::string* etag = answer.Header("etag")) piece.version = *etag;
   return piece;
+}
+
+double AskedPause(const HttpAnswer& answer) {
+  const std::string* asked = answer.status == 429 || answer.status == 503 ? answer.Header("retry-after") : nullptr;
+  if (!asked) return 0;
+  if (const std::optional<uint64_t> seconds = ParseNumber(*asked)) return static_cast<double>(*seconds);
+  // Or a date, which is meant by the clock of whoever says it.
+  const std::optional<int64_t> until = ParseHttpDate(*asked);
+  const std::string* date = answer.Header("date");
+  const int64_t now = (date ? ParseHttpDate(*date) : std::nullopt).value_or(std::time(nullptr));
+  return until ? static_cast<double>(std::max<int64_t>(*until - now, 0)) : 0;
 }
 
 Result<ObjectInfo> InfoOf(const HttpAnswer& answer, const std::string& name) {

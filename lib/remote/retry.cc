@@ -15,6 +15,7 @@ namespace wdelta {
 namespace {
 
 constexpr double kFirstPause = 0.1, kLongestPause = 20;  // seconds
+constexpr double kLongestAskedPause = 60;                // whatever a store asks for
 constexpr double kStopPoll = 0.05;
 constexpr uint64_t kComparePiece = 1 << 20;
 
@@ -83,7 +84,9 @@ auto RetryingRemote::Repeat(const Attempt& attempt) -> decltype(attempt()) {
     auto result = attempt();
     if (result.ok() || result.error().kind != ErrorKind::kTransient || done == limit_) return result;
     const double pause = std::min(kLongestPause, kFirstPause * std::exp2(std::min(done, 30U)));
-    WD_TRY(pace_.wait(pace_.fraction() * pause));
+    // Not before the time that was asked for, and not all at that very moment.
+    const double asked = std::clamp(result.error().retry_after, 0.0, kLongestAskedPause);
+    WD_TRY(pace_.wait(asked + pace_.fraction() * pause));
     ++retries_;
     if (note_) note_("retrying after: " + result.error().message);
   }

@@ -1,7 +1,8 @@
 // Waiting out passing trouble: a remote around another one.
 //
 // An attempt that fails with kTransient is repeated after a random part of a pause that doubles from 0.1 s up to 20 s
-// (full jitter, so that a fleet that failed together does not come back together). Every other outcome is final. A read
+// (full jitter, so that a fleet that failed together does not come back together). A store that says how long it wants
+// to be left alone is left alone for that long in addition, up to a minute. Every other outcome is final. A read
 // that brings fewer bytes than the object has there counts as kTransient, whichever store it came from.
 //
 // The answer to a conditional write may be lost after the store has done the work. So when an attempt of

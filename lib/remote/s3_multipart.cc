@@ -21,9 +21,10 @@ uint64_t PartSize(uint64_t size) {
   return std::max(kMinPart, (needed + kMiB - 1) / kMiB * kMiB);
 }
 
-// A short rest, longer each time, that RequestStop() ends.
-void Rest(unsigned attempt) {
-  for (unsigned nap = 0; nap < 2u << (2 * attempt) && !StopRequested(); ++nap) {
+// A short rest, longer each time, that RequestStop() ends. A store that asked for one gets it, up to a minute.
+void Rest(unsigned attempt, double asked) {
+  const auto naps = (2u << (2 * attempt)) + static_cast<unsigned>(10 * std::clamp(asked, 0.0, 60.0));
+  for (unsigned nap = 0; nap < naps && !StopRequested(); ++nap) {
     const timespec time{0, 100'000'000};
     nanosleep(&time, nullptr);
   }
@@ -109,7 +110,7 @@ class Upload {
       Result<std::string> etag = SendPart(index);
       if (etag.ok() || etag.error().kind != ErrorKind::kTransient) return etag;
       if (attempt + 1 == kPartAttempts || attempt >= session_.options().retries) return etag;
-      Rest(attempt);
+      Rest(attempt, etag.error().retry_after);
     }
   }
 

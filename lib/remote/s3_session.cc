@@ -7,6 +7,7 @@
 
 #include "base/digest.h"
 #include "base/text.h"
+#include "remote/ranged_answer.h"
 #include "remote/redirect.h"
 #include "remote/s3_xml.h"
 
@@ -212,6 +213,7 @@ Error S3Session::Explain(const HttpAnswer& answer, const std::optional<std::stri
   const S3Error details = ReadS3Error(answer.body).value_or(S3Error{});
   const std::string subject = "'" + first_address_.url + (key ? "/" + *key : "") + "'";
   Error error{KindOf(answer.status, details.code)};
+  error.retry_after = AskedPause(answer);
   if (details.code == "NoSuchBucket") {
     error.message = "no bucket '" + first_address_.bucket + "' at '" + first_address_.endpoint.Origin() + "'";
     return error;

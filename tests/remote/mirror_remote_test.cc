@@ -80,6 +80,20 @@ TEST_CASE("what a mirror's server answers decides what kind of error it is") {
   CHECK_FAILS(ReadFrom(HttpText(302, "Location: file:///etc/passwd\r\n", "")), ErrorKind::kRefused, "redirects");
 }
 
+TEST_CASE("a mirror that is busy says how long it wants to be left alone, in seconds or until when") {
+  const auto asked = [](int status, const std::string& headers) {
+    return ReadFrom(HttpText(status, headers, "")).error().retry_after;
+  };
+  CHECK(asked(503, "Retry-After: 7\r\n") == 7);
+  CHECK(asked(429, "Retry-After: 0\r\n") == 0);
+  CHECK(asked(429, "Date: Fri, 24 May 2013 00:00:00 GMT\r\nRetry-After: Fri, 24 May 2013 00:00:12 GMT\r\n") == 12);
+  CHECK(asked(429, "Retry-After: Fri, 24 May 2013 00:00:12 GMT\r\n") == 0);  // long over
+  for (const char* nonsense : {"soon", "-1", "1.5", "", "99999999999999999999"})
+    CHECK(asked(503, "Retry-After: " + std::string(nonsense) + "\r\n") == 0);
+  CHECK(asked(503, "") == 0);
+  CHECK(asked(500, "Retry-After: 7\r\n") == 0);  // it is not the number of requests that ails it
+}
+
 TEST_CASE("a folder of a mirror is no object") {
   const ScriptedServer server([](const SeenRequest&) { return HttpText(301, "Location: /run7/a/b/\r\n", "moved"); });
   const auto remote = Open(server.url() + "/run7");

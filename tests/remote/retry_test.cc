@@ -191,7 +191,7 @@ TEST_CASE("a large object is compared to its last byte, and an empty one too") {
     const auto result = rig.remote->Write("k", MemorySource(large), WriteRule::kIfAbsent);
     REQUIRE_OK(result);
     CHECK(*result == (same ? WriteResult::kWritten : WriteResult::kExists));
-    CHECK(rig.store->Calls("read") == 3);
+    CHECK(rig.store->Calls("read") == (same ? 3 : 4));  // what differs is read once more
   }
   Rig empty({Fault::kLoseAnswer});
   const auto result = empty.Write("");
@@ -215,6 +215,56 @@ TEST_CASE("a stop during a pause ends the call") {
       WithRetries(WithFaults(OpenMemoryRemote(store), InOrder({Fault::kFail})), TransferOptions{}, nullptr, pace);
   CHECK_FAILS(remote->Stat("k"), ErrorKind::kInterrupted, "interrupted");
   CHECK(remote->retries() == 0);
+}
+
+TEST_CASE("a conditional write whose answer was lost is ours, also if it is damaged while it is read back") {
+  Rig rig({Fault::kLoseAnswer, Fault::kNone, Fault::kFlipBit});
+  const auto written = rig.Write("ours");
+  REQUIRE_OK(written);
+  CHECK(*written == WriteResult::kWritten);
+  CHECK(rig.Content() == "ours");
+}
+
+TEST_CASE("a store that asks for a pause gets it, up to a minute, and a random part of the usual one on top") {
+  // Fails as often as it is told how long to ask for, then works.
+  class Busy final : public Remote {
+   public:
+    explicit Busy(std::vector<double> asked) : asked_(std::move(asked)) {}
+    const std::string& url() const override { return url_; }
+    Result<ObjectPiece> Read(const std::string&, uint64_t, uint64_t, const std::string&) override {
+      return ObjectPiece{};
+    }
+    Result<WriteResult> Write(const std::string&, const ByteSource&, WriteRule) override {
+      return WriteResult::kWritten;
+    }
+    Result<std::optional<ObjectInfo>> Stat(const std::string&) override {
+      if (at_ == asked_.size()) return std::optional<ObjectInfo>();
+      Error error{ErrorKind::kTransient, "busy"};
+      error.retry_after = asked_[at_++];
+      return error;
+    }
+    Result<ObjectPage> List(const std::string&, const std::string&, unsigned) override { return ObjectPage{}; }
+    Result<> Remove(const std::string&) override { return {}; }
+
+   private:
+    const std::string url_ = "busy://";
+    const std::vector<double> asked_;
+    size_t at_ = 0;
+  };
+  std::vector<double> pauses;
+  RetryPace pace;
+  pace.wait = [&](double seconds) {
+    pauses.push_back(seconds);
+    return Result<>();
+  };
+  pace.fraction = [] { return 0.5; };
+  const auto remote = WithRetries(std::make_unique<Busy>(std::vector<double>{7, 0, 86400, -3}), {}, nullptr, pace);
+  REQUIRE_OK(remote->Stat("k"));
+  REQUIRE(pauses.size() == 4);
+  CHECK(pauses[0] == doctest::Approx(7 + 0.05));
+  CHECK(pauses[1] == doctest::Approx(0.1));
+  CHECK(pauses[2] == doctest::Approx(60 + 0.2));
+  CHECK(pauses[3] == doctest::Approx(0.4));
 }
 
 TEST_CASE("RequestStop() ends a pause of the ordinary pace") {

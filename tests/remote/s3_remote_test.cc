@@ -193,6 +193,13 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("S3 that asks to be slowed down says for how long") {
+  const auto slow_down = ReadFrom(HttpText(503, "Retry-After: 9\r\n", ErrorXml("SlowDown")));
+  CHECK_FAILS(slow_down, ErrorKind::kTransient, "SlowDown");
+  CHECK(slow_down.error().retry_after == 9);
+  CHECK(ReadFrom(HttpText(503, "", ErrorXml("SlowDown"))).error().retry_after == 0);
+}
+
 TEST_CASE("a key that is not in the grammar is not sent") {
   const auto result = Asked("", [](Remote& remote) { return remote.Read("../a", 0, 1); });
   CHECK_FAILS(result, ErrorKind::kRefused, "../a");
