@@ -39,16 +39,22 @@ Result<std::vector<std::string>> Differing(Remote& remote, const RecordEntry& en
 
 Result<IdentifyReport> Identify(const IdentifyRequest& request, const Context& context) {
   constexpr uint64_t kLookedAt = 16;  // records whose tensors are compared, when none is the one
-  WD_ASSIGN(const Checkpoint checkpoint, Checkpoint::Open(request.checkpoint, request.files, context.note));
-  WD_ASSIGN(const LocalTensors local, Digest(checkpoint, context));
   IdentifyReport report;
+  std::unique_ptr<Remote> remote;
+  std::vector<RecordEntry> entries;
+  FileChoice files = request.files;
+  if (!request.remote.empty()) {
+    WD_ASSIGN(const RemoteName name, ParseRemoteName(request.remote));
+    WD_ASSIGN(remote, OpenRemote(name.url, request.transfer, context.note));
+    RemoteHistory history(*remote);
+    WD_ASSIGN(const uint64_t tip, history.FindExistingTip());
+    WD_ASSIGN(entries, history.Entries(1, tip));
+    WD_ASSIGN(files, ChoiceOf(*remote, entries.back(), files));
+  }
+  WD_ASSIGN(const Checkpoint checkpoint, Checkpoint::Open(request.checkpoint, files, context.note));
+  WD_ASSIGN(const LocalTensors local, Digest(checkpoint, context));
   report.identity = HexIdentity(local.state);
-  if (request.remote.empty()) return report;
-  WD_ASSIGN(const RemoteName name, ParseRemoteName(request.remote));
-  WD_ASSIGN(const std::unique_ptr<Remote> remote, OpenRemote(name.url, request.transfer, context.note));
-  RemoteHistory history(*remote);
-  WD_ASSIGN(const uint64_t tip, history.FindExistingTip());
-  WD_ASSIGN(const std::vector<RecordEntry> entries, history.Entries(1, tip));
+  if (!remote) return report;
   for (const RecordEntry& entry : entries) {  // the newest that fits, an exact one before all
     const bool same_layout = entry.state == local.state.state;
     if (!same_layout && (entry.fingerprint != local.state.fingerprint || report.same_layout)) continue;
@@ -71,10 +77,11 @@ Result<IdentifyReport> Identify(const IdentifyRequest& request, const Context& c
 
 Result<CompareReport> CompareWithRecord(const CompareRequest& request, const Context& context) {
   WD_ASSIGN(const RemoteName name, ParseRemoteName(request.remote));
-  WD_ASSIGN(const Checkpoint checkpoint, Checkpoint::Open(request.checkpoint, request.files, context.note));
   WD_ASSIGN(const std::unique_ptr<Remote> remote, OpenRemote(name.url, request.transfer, context.note));
   RemoteHistory history(*remote);
   WD_ASSIGN(const RecordEntry entry, history.Resolve(name.revision));
+  WD_ASSIGN(const FileChoice files, ChoiceOf(*remote, entry, request.files));
+  WD_ASSIGN(const Checkpoint checkpoint, Checkpoint::Open(request.checkpoint, files, context.note));
   WD_ASSIGN(const LocalTensors local, Digest(checkpoint, context));
   CompareReport report;
   report.record = InfoOf(entry);

@@ -11,6 +11,7 @@
 #include "record_info.h"
 #include "remote_history.h"
 #include "replica.h"
+#include "way_index.h"
 
 namespace wdelta {
 
@@ -171,7 +172,9 @@ class Puller {
                          [&](const ReplicaVersion& version) { return version.state == entry.state; });
     };
     if (!request_.base.empty() && !base_state_ && replica_.versions().empty()) {
-      WD_ASSIGN(const Checkpoint base, Checkpoint::Open(request_.base, {}, context_.note));
+      WD_ASSIGN(const FileChoice files, ChoiceOf(history_.remote(), target_, {}));
+      WD_ASSIGN(const Checkpoint base, Checkpoint::Open(request_.base, files, context_.note));
+      base_files_ = files;
       WD_ASSIGN(const StateDigests digests, DigestCheckpoint(base, context_));
       base_state_ = digests.state;
     }
@@ -282,6 +285,7 @@ class Puller {
   Result<> PackWhole(const std::string& checkpoint, std::string* anchor) const {
     PackRequest pack;
     pack.inputs = {checkpoint};
+    pack.files = base_files_;
     pack.anchor = true;
     pack.level = Level::kFast;
     pack.check = false;  // what comes of it is proved by its state
@@ -338,6 +342,7 @@ class Puller {
   RecordEntry target_;
   std::string history_id_;
   std::optional<Sha256Digest> base_state_;
+  FileChoice base_files_;
   std::vector<uint64_t> spoilt_;  // records whose local version is not what it should be
   std::vector<Way> missing_;      // that the store no longer has
   PlanInput input_;

@@ -87,4 +87,13 @@ Result<std::vector<uint32_t>> TensorDigestsOf(Remote& remote, const RecordEntry&
   return digests;
 }
 
+Result<FileChoice> ChoiceOf(Remote& remote, const RecordEntry& entry, const FileChoice& given) {
+  if (!given.include.empty() || !given.exclude.empty()) return given;
+  Result<std::unique_ptr<DeltaReader>> reader = OpenWayIndex(remote, entry.delta ? *entry.delta : *entry.anchor);
+  if (!reader.ok() && reader.error().kind == ErrorKind::kNotFound) return given;  // collected as garbage
+  if (!reader.ok()) return reader.TakeError();
+  const Layout& layout = (*reader)->index().layout;
+  return FileChoice{layout.include, layout.exclude};
+}
+
 }  // namespace wdelta

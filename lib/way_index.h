@@ -13,4 +13,8 @@ Result<std::unique_ptr<DeltaReader>> OpenWayIndex(Remote& remote, const Way& way
 Result<std::vector<uint32_t>> TensorDigestsOf(Remote& remote, const RecordEntry& entry,
                                               const std::vector<std::string_view>& names);
 
+// Which files beside the weights were chosen for a record when it was pushed: whoever compares something with it has to
+// choose in the same way. The default where that can no longer be read, or where `given` says something else.
+Result<FileChoice> ChoiceOf(Remote& remote, const RecordEntry& entry, const FileChoice& given);
+
 }  // namespace wdelta

@@ -266,6 +266,25 @@ def identify(t):
     assert t.json("id", "r/current", "--in", url(t))["number"] == 1
 
 
+@test("id, diff and pull --base choose files beside the weights as the push did, unless told otherwise")
+def recorded_choice(t):
+    checkpoints(t, 1, 2)
+    for step in (1, 2):
+        tiny.write_file(t.path("run/%d/notes.bin" % step), b"%d" % step)
+        push(t, "run/%d" % step, "--step", str(step), "--include", "*.bin", "--exclude", "tokenizer/*")
+    value = t.json("id", "run/2", "--in", url(t))
+    assert value["number"] == 2 and value["same_layout"] is True and value["state"] == record(t, 2)["state"], value
+    assert t.json("id", "run/2", "--in", url(t), "--exclude", "*.bin")["same_layout"] is False
+    assert t.json("diff", "run/2", url(t))["different"] is False
+    assert t.json("diff", "--counts", "run/2", url(t))["wire_bytes"] == 0
+    value = pull(t, "r", "--base", "run/1")
+    assert value["wire_bytes"] == os.path.getsize(object_of(t, 2)), value
+    assert t.json("id", "r/current", "--in", url(t))["same_layout"] is True
+    tiny.write_file(t.path("run/2/notes.bin"), b"other")
+    assert t.json("id", "run/2", "--in", url(t))["same_layout"] is False
+    assert t.json("diff", "run/2", url(t))["different"] is True
+
+
 @test("id --in names the nearest record and the tensors that differ, and exits with 1")
 def nearest(t):
     history(t, 1, 2, 3)
