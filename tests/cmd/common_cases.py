@@ -99,8 +99,9 @@ def environment(t):
 @test("a remote where a file belongs is a usage error in every command, and is noticed before any file is opened")
 def remotes(t):
     url = "s3://bucket/run7"
-    for words in (["diff", "missing", "missing", "-o", url], ["diff", url, url], ["pack", "missing", url, "-o", "x"],
-                  ["pack", "missing", "missing", "-o", url], ["pack", "missing", "--base", url, "-o", "x"],
+    for words in (["diff", "missing", "missing", "-o", url], ["diff", url, url, "-o", url],
+                  ["pack", "missing", url, "-o", "x"], ["pack", "missing", "missing", "-o", url],
+                  ["pack", "missing", "--base", url, "-o", "x"],
                   ["apply", "missing", url, "-o", "x"], ["apply", "missing", "missing", "-o", url], ["cat", url],
                   ["cat", "missing", "x", "-o", url], ["push", url, url], ["pull", url, url], ["id", url]):
         t.fails(2, *words, says="is a remote, and a file or a folder belongs here")
