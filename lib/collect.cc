@@ -102,9 +102,9 @@ class Collector {
       }
       WD_ASSIGN(const Needed needed, ReadNeeded());
       if (sweep && sweep->over()) {
-        return Error{ErrorKind::kTransient, "reading the history of '" + remote_.url() + "' took longer than " +
-                                                std::to_string(static_cast<int>(kSweepSeconds)) +
-                                                " s, after which nothing may be removed",
+        return Error{ErrorKind::kTransient,
+                     "reading the history of '" + remote_.url() + "' took longer than " +
+                         std::to_string(static_cast<int>(kSweepSeconds)) + " s, after which nothing may be removed",
                      "try again where the store is nearer"};
       }
       WD_TRY(Clear(needed, sweep));

@@ -190,8 +190,7 @@ class Pusher {
       return Error{ErrorKind::kConflict, "'" + request_.source + "' is an anchor, and the history has a newest record",
                    "every replica would have to fetch all of it; '--anchor' accepts that"};
     }
-    Spool spool{RandomHex(16), request_.step, request_.tag, pack.base.state, pack.result.state,
-                TipNumber() + 1};
+    Spool spool{RandomHex(16), request_.step, request_.tag, pack.base.state, pack.result.state, TipNumber() + 1};
     if (!home_) {
       WD_ASSIGN(const bool won, Commit(pack, spool));
       return won ? Result<>() : Moved();
@@ -229,8 +228,7 @@ class Pusher {
         WD_TRY(MarkReleased());
         return ReportTip();
       }
-      Spool spool{RandomHex(16), request_.step, request_.tag, pack.base.state, pack.result.state,
-                TipNumber() + 1};
+      Spool spool{RandomHex(16), request_.step, request_.tag, pack.base.state, pack.result.state, TipNumber() + 1};
       WD_TRY(home_->WriteSpool(spool));
       WD_TRY(MarkReleased());
       WD_ASSIGN(const bool won, Commit(pack, spool));

@@ -23,8 +23,8 @@ using OpenForTest = std::function<std::unique_ptr<Remote>()>;
 // other names than "contract-...", is left alone. Everything that was created is removed again.
 void CheckContract(const OpenForTest& open, const ContractTraits& traits = {}, const OpenForTest& open_writer = {});
 
-// What the library makes of a store whose answers may be damaged: records, objects and the end of a history are right, or
-// refused as kIntegrity, and never wrong. `open` and `open_writer` are handles on a place that is empty.
+// What the library makes of a store whose answers may be damaged: records, objects and the end of a history are right,
+// or refused as kIntegrity, and never wrong. `open` and `open_writer` are handles on a place that is empty.
 void CheckDamageIsFound(const OpenForTest& open, const OpenForTest& open_writer);
 
 }  // namespace wdelta

@@ -108,7 +108,7 @@ std::unique_ptr<Remote> BehindFaults(std::unique_ptr<Remote> inner, uint64_t see
 }
 
 std::unique_ptr<Remote> BehindDamage(std::unique_ptr<Remote> inner, uint64_t seed, unsigned one_in) {
-  const std::vector<Fault> which = {Fault::kFlipBit,  Fault::kFail,    Fault::kCutShort, Fault::kDelay,
+  const std::vector<Fault> which = {Fault::kFlipBit,    Fault::kFail,    Fault::kCutShort, Fault::kDelay,
                                     Fault::kLoseAnswer, Fault::kFlipBit, Fault::kFlipBit,  Fault::kFlipBit};
   return WithHastyRetries(std::move(inner), AtRandom(seed, which, one_in));
 }
