@@ -4,7 +4,8 @@ include(CMakePackageConfigHelpers)
 
 install(TARGETS wdelta EXPORT wdelta_targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS wdelta_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(FILES ${PROJECT_SOURCE_DIR}/lib/wdelta.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/wdelta)
+install(FILES ${PROJECT_SOURCE_DIR}/lib/wdelta.h ${PROJECT_SOURCE_DIR}/lib/reports.h ${PROJECT_SOURCE_DIR}/lib/stats_report.h
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/wdelta)
 install(FILES ${PROJECT_SOURCE_DIR}/lib/base/json_object.h ${PROJECT_SOURCE_DIR}/lib/base/result.h
   ${PROJECT_SOURCE_DIR}/lib/base/words.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/wdelta/base)

@@ -1,135 +1,23 @@
 // The walk from left to right: two checkpoints, or a checkpoint and deltas, become one delta.
 #include <algorithm>
 
-#include "base/parallel.h"
 #include "chain.h"
+#include "difference.h"
+#include "piece_walk.h"
 
 namespace wdelta {
 
 namespace {
 
-// How a tensor of the result relates to the base's, by form alone.
-ChangeKind Relate(const Tensor* base, const Tensor& next) {
-  if (!base) return ChangeKind::kAdded;
-  if (base->dtype != next.dtype) return ChangeKind::kRetyped;
-  return base->SameForm(next) ? ChangeKind::kSame : ChangeKind::kReshaped;
-}
-
-std::vector<FileChange> CompareFiles(const Layout& base, const Layout& next) {
-  std::vector<FileChange> changes;
-  const auto compare = [&](const std::vector<LayoutFile>& before, const std::vector<LayoutFile>& after,
-                           bool is_header) {
-    auto old_file = before.begin();
-    for (const LayoutFile& file : after) {
-      for (; old_file != before.end() && old_file->path < file.path; ++old_file) {
-        changes.push_back({old_file->path, ChangeKind::kRemoved, is_header});
-      }
-      const bool in_both = old_file != before.end() && old_file->path == file.path;
-      if (!in_both) changes.push_back({file.path, ChangeKind::kAdded, is_header});
-      if (in_both && old_file->sha256 != file.sha256) changes.push_back({file.path, ChangeKind::kChanged, is_header});
-      if (in_both) ++old_file;
-    }
-    for (; old_file != before.end(); ++old_file) changes.push_back({old_file->path, ChangeKind::kRemoved, is_header});
-  };
-  compare(base.shards, next.shards, true);
-  compare(base.companions, next.companions, false);
-  return changes;
-}
-
-// All that differs between a base (may be null) and a result, given how many units changed in each tensor of the
-// result.
-struct Difference {
-  Totals totals;
-  std::vector<TensorChange> tensors;
-  std::vector<FileChange> files;
-};
-
-Difference Summarize(const Checkpoint* base, const ResultSide& side, const std::vector<uint64_t>& units_changed) {
-  Difference all;
-  static const Layout kNoFiles;
-  all.files = CompareFiles(base ? base->layout() : kNoFiles, side.layout());
-  all.totals.files_changed = all.files.size();
-  const auto dims = [](const Tensor& tensor) { return std::vector(tensor.shape.begin(), tensor.shape.end()); };
-  for (size_t i = 0; i < side.tensors().size(); ++i) {
-    const Tensor& tensor = side.tensors()[i];
-    const Tensor* old_tensor = base ? base->Find(tensor.name) : nullptr;
-    TensorChange change;
-    change.name = tensor.name;
-    change.kind = Relate(old_tensor, tensor);
-    change.dtype = DtypeName(tensor.dtype);
-    change.shape = dims(tensor);
-    change.shard = side.layout().shards[tensor.shard].path;
-    change.elements = tensor.units();
-    change.bytes = tensor.bytes;
-    change.elements_changed = change.kind == ChangeKind::kSame ? units_changed[i] : change.elements;
-    if (change.kind == ChangeKind::kSame && units_changed[i] > 0) change.kind = ChangeKind::kChanged;
-    if (change.kind == ChangeKind::kRetyped || change.kind == ChangeKind::kReshaped) {
-      change.old_dtype = DtypeName(old_tensor->dtype);
-      change.old_shape = dims(*old_tensor);
-    }
-    all.totals.tensors_total += 1;
-    all.totals.elements_total += change.elements;
-    all.totals.bytes_total += change.bytes;
-    all.totals.elements_changed += change.elements_changed;
-    all.totals.bytes_changed += change.elements_changed * UnitBytes(tensor.dtype);
-    all.totals.tensors_added += change.kind == ChangeKind::kAdded;
-    all.totals.tensors_changed += change.kind != ChangeKind::kAdded && change.kind != ChangeKind::kSame;
-    all.tensors.push_back(std::move(change));
-  }
-  for (size_t i = 0; base && i < base->tensors().size(); ++i) {
-    const Tensor& tensor = base->tensors()[i];
-    if (FindTensor(side.tensors(), tensor.name)) continue;
-    TensorChange change;
-    change.name = tensor.name;
-    change.kind = ChangeKind::kRemoved;
-    change.old_dtype = DtypeName(tensor.dtype);
-    change.old_shape = dims(tensor);
-    change.shard = base->layout().shards[tensor.shard].path;
-    change.elements = tensor.units();
-    change.bytes = tensor.bytes;
-    all.totals.tensors_removed += 1;
-    all.tensors.push_back(std::move(change));
-  }
-  std::sort(all.tensors.begin(), all.tensors.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
-  return all;
-}
-
-// Counts only: no digests, nothing kept. Reads pieces that stay in the cache of a core.
+// Counts only: no digests, nothing kept.
 Result<std::vector<uint64_t>> CountChanges(const Checkpoint& base, const Checkpoint& next, const Context& context) {
-  constexpr uint64_t kPiece = 256 << 10;
-  const BlockOrder order(next.tensors());
-  const RunLimits limits = LimitsFor(context.threads);
-  std::vector<WalkScratch> scratch(limits.threads);
   std::vector<uint64_t> changed(next.tensors().size());
-  Progress progress{0, order.bytes()};
-  WD_TRY(RunOrdered<uint64_t>(
-      order.count(), limits,
-      [&](uint64_t n, unsigned worker) -> Result<uint64_t> {
-        const auto [index, number] = order[n];
-        const Tensor& tensor = next.tensors()[index];
-        const Tensor* old_tensor = base.Find(tensor.name);
-        if (Relate(old_tensor, tensor) != ChangeKind::kSame) return uint64_t{0};
-        Bytes &old_bytes = scratch[worker].old_bytes, &new_bytes = scratch[worker].new_bytes;
-        uint64_t count = 0;
-        const uint64_t begin = number * kBlockBytes, end = begin + BlockLength(tensor.bytes, number);
-        for (uint64_t at = begin; at < end; at += kPiece) {
-          old_bytes.resize(std::min(kPiece, end - at));
-          new_bytes.resize(old_bytes.size());
-          WD_TRY(base.Read(*old_tensor, at, old_bytes));
-          WD_TRY(next.Read(tensor, at, new_bytes));
-          count += CountChanged(old_bytes, new_bytes, UnitBytes(tensor.dtype));
-        }
-        return count;
+  WD_TRY(WalkPieces<uint64_t>(
+      base, next, Unrelated::kSkip, context,
+      [](unsigned, const PiecePair& piece, uint64_t& count) {
+        count += CountChanged(piece.old_bytes, piece.new_bytes, UnitBytes(piece.tensor.dtype));
       },
-      [&](uint64_t n, uint64_t count) -> Result<> {
-        const auto [index, number] = order[n];
-        changed[index] += count;
-        progress.done_bytes += BlockLength(next.tensors()[index].bytes, number);
-        context.progress(progress);
-        return {};
-      }));
-  WD_TRY(base.CheckUnchanged());
-  WD_TRY(next.CheckUnchanged());
+      [&](uint32_t tensor, uint64_t count) { changed[tensor] += count; }));
   return changed;
 }
 

@@ -1,6 +1,6 @@
 // What the reports of the public face are made of.
-#include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "wdelta.h"
 
@@ -26,40 +26,79 @@ std::string_view ChangeName(ChangeKind kind) {
 
 namespace {
 
-// "model.layers.12.mlp.up_proj.weight" belongs to "model.layers.12": everything up to the first part that is a number.
-// A name without one belongs to what stands before its last dot.
-std::string LayerOf(const std::string& name) {
-  for (size_t begin = 0; begin < name.size();) {
-    const size_t end = std::min(name.find('.', begin), name.size());
-    const bool number = end > begin && std::all_of(name.begin() + static_cast<ptrdiff_t>(begin),
-                                                   name.begin() + static_cast<ptrdiff_t>(end),
-                                                   [](char c) { return c >= '0' && c <= '9'; });
-    if (number) return name.substr(0, end);
-    begin = end + 1;
+std::string GroupName(const TensorChange& tensor, const ModelPlace& place, GroupBy by) {
+  switch (by) {
+    case GroupBy::kTensor:
+      return tensor.name;
+    case GroupBy::kLayer:
+      return place.layer_name;
+    case GroupBy::kModule:
+      return place.module;
+    case GroupBy::kDtype:
+      return tensor.dtype.empty() ? tensor.old_dtype : tensor.dtype;
+    case GroupBy::kShard:
+      return tensor.shard;
+    case GroupBy::kWhole:
+      return "all";
   }
-  const size_t dot = name.rfind('.');
-  return dot == std::string::npos ? name : name.substr(0, dot);
+  return tensor.name;
 }
 
-}  // namespace
+// Sums up tensors, and knows which experts were seen: an expert has several tensors, and is untouched if all of them
+// are.
+class Grouping {
+ public:
+  explicit Grouping(GroupBy by) : by_(by) {}
 
-std::vector<GroupRow> Group(const std::vector<TensorChange>& tensors, GroupBy by) {
-  std::vector<GroupRow> rows;
-  std::map<std::string, size_t> row_of;
-  for (const TensorChange& tensor : tensors) {
-    std::string name = tensor.name;
-    if (by == GroupBy::kLayer) name = LayerOf(tensor.name);
-    if (by == GroupBy::kDtype) name = tensor.dtype.empty() ? tensor.old_dtype : tensor.dtype;
-    if (by == GroupBy::kShard) name = tensor.shard;
-    const auto [at, is_new] = row_of.emplace(name, rows.size());
-    if (is_new) rows.push_back({name});
-    GroupRow& row = rows[at->second];
+  void Add(const TensorChange& tensor, const ModelPlace& place, const TensorTally* tally) {
+    const auto [at, is_new] = row_of_.emplace(GroupName(tensor, place, by_), rows_.size());
+    if (is_new) rows_.push_back({at->first});
+    GroupRow& row = rows_[at->second];
     row.tensors += 1;
     row.tensors_changed += tensor.kind != ChangeKind::kSame;
     row.elements += tensor.kind == ChangeKind::kRemoved ? 0 : tensor.elements;
     row.elements_changed += tensor.elements_changed;
+    if (tally) {
+      row.rows_total += tally->rows_total;
+      row.rows_touched += tally->rows_touched;
+      row.nan += tally->nan;
+      row.inf += tally->inf;
+      for (size_t i = 0; i < tally->expert_touched.size(); ++i) {
+        AddExpert(at->second, place.layer_name, i, tally->expert_touched[i]);
+      }
+    }
+    if (place.expert && tensor.kind != ChangeKind::kRemoved) {
+      AddExpert(at->second, place.layer_name, *place.expert, tensor.elements_changed > 0);
+    }
   }
-  return rows;
+  std::vector<GroupRow> TakeRows() { return std::move(rows_); }
+
+ private:
+  void AddExpert(size_t row, const std::string& layer, uint64_t number, bool touched) {
+    const auto [expert, is_new] = experts_.emplace(std::tuple(row, layer, number), false);
+    rows_[row].experts_total += is_new;
+    rows_[row].experts_touched += touched && !expert->second;
+    expert->second |= touched;
+  }
+
+  GroupBy by_;
+  std::vector<GroupRow> rows_;
+  std::map<std::string, size_t> row_of_;
+  std::map<std::tuple<size_t, std::string, uint64_t>, bool> experts_;  // row, layer, number: was it touched?
+};
+
+}  // namespace
+
+std::vector<GroupRow> Group(const std::vector<TensorChange>& tensors, GroupBy by) {
+  Grouping grouping(by);
+  for (const TensorChange& tensor : tensors) grouping.Add(tensor, PlaceOf(tensor.name), nullptr);
+  return grouping.TakeRows();
+}
+
+std::vector<GroupRow> Group(const std::vector<TensorStats>& tensors, GroupBy by) {
+  Grouping grouping(by);
+  for (const TensorStats& tensor : tensors) grouping.Add(tensor, tensor.place, tensor.tally ? &*tensor.tally : nullptr);
+  return grouping.TakeRows();
 }
 
 }  // namespace wdelta

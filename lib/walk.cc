@@ -84,6 +84,7 @@ Result<WalkDigests> Walk(const ResultSide& side, const Context& context, const B
   const BlockOrder order(tensors);
   const RunLimits limits = LimitsFor(context.threads);
   std::vector<WalkScratch> scratch(limits.threads);
+  for (unsigned worker = 0; worker < limits.threads; ++worker) scratch[worker].worker = worker;
 
   WalkDigests digests;
   digests.base.resize(tensors.size());

@@ -4,6 +4,7 @@
 // walks put what results into files, and verifying walks keep nothing.
 #pragma once
 
+#include "delta/tally.h"
 #include "pack/container.h"
 #include "wdelta.h"
 
@@ -21,6 +22,7 @@ struct LoadedBlock {
 struct WalkScratch {
   Bytes old_bytes, new_bytes;
   BlockDelta delta;
+  unsigned worker = 0;  // whose it is, for what somebody keeps for each worker
 };
 
 class ResultSide {
@@ -45,6 +47,7 @@ Result<> ReadFile(const ResultSide& side, size_t file,
 struct WalkedBlock {
   PreparedBlock prepared;
   BlockDelta delta;
+  BlockTally tally;
   uint64_t units_changed = 0;
   bool same = false, rebuilt = false;
   BlockDigest old_digest{}, new_digest{};

@@ -1,6 +1,7 @@
 // The public face of libwdelta: what the `wdelta` program can do, as calls. Everything else in the library is private.
 //
 // Start here:  Diff (what changed?), Pack (make it shippable), Apply (rebuild), Verify (prove), Cat (look inside).
+// reports.h has what their reports share, stats_report.h has Stats (how sparse? within limits?).
 // Each takes a request and a Context and returns a report, or an Error; none writes to the terminal, and none throws.
 // A path of "-" is standard input or output. A checkpoint is a .safetensors file, or a folder of them with its
 // companions (config, tokenizer). The calls may run at the same time in different threads.
@@ -16,53 +17,10 @@
 #include <vector>
 
 #include "base/json_object.h"
-#include "base/result.h"
-#include "base/words.h"
+#include "reports.h"
+#include "stats_report.h"
 
 namespace wdelta {
-
-// ---- How a call runs, and what it says on the way -----------------------------------------------------------------
-
-struct Progress {
-  uint64_t done_bytes = 0;
-  uint64_t total_bytes = 0;
-};
-
-struct Context {
-  unsigned threads = 0;  // 0: one for each processor
-  NoteSink note = [](const std::string&) {};
-  // Called as work goes on, from any thread but never from two at a time.
-  std::function<void(const Progress&)> progress = [](const Progress&) {};
-};
-
-// Makes the calls under way end soon with kInterrupted, leaving nothing half done. Safe in a signal handler.
-WDELTA_EXPORT void RequestStop() noexcept;
-
-// ---- The words that reports share -----------------------------------------------------------------------------------
-
-// Who a checkpoint is, as SHA-256 in hex. `fingerprint`: its tensors, in whatever files they lie. `layout`: file
-// names, headers, companions. `state`: both, this very checkpoint.
-struct Identity {
-  std::string fingerprint, layout, state;
-};
-
-WDELTA_EXPORT std::string_view ChangeName(ChangeKind kind);  // "same", "changed", ...
-
-struct TensorChange {
-  std::string name;
-  ChangeKind kind = ChangeKind::kSame;
-  std::string dtype, old_dtype;  // old_: of the base, where it differs
-  std::vector<uint64_t> shape, old_shape;
-  std::string shard;  // file that holds it in the new checkpoint (removed: in the base)
-  uint64_t elements = 0, elements_changed = 0;
-  uint64_t bytes = 0;
-};
-
-struct FileChange {
-  std::string path;
-  ChangeKind kind = ChangeKind::kChanged;
-  bool is_header = false;  // the header of a shard: its metadata, order or padding; else a companion
-};
 
 // ---- The calls ------------------------------------------------------------------------------------------------------
 
@@ -83,14 +41,6 @@ struct DiffReport {
   }
 };
 WDELTA_EXPORT Result<DiffReport> Diff(const DiffRequest& request, const Context& context);
-
-// The tensors of a report summed up by layer, dtype or shard, in order of first appearance.
-enum class GroupBy { kTensor, kLayer, kDtype, kShard };
-struct GroupRow {
-  std::string name;
-  uint64_t tensors = 0, tensors_changed = 0, elements = 0, elements_changed = 0;
-};
-WDELTA_EXPORT std::vector<GroupRow> Group(const std::vector<TensorChange>& tensors, GroupBy by);
 
 struct PackRequest {
   std::vector<std::string> inputs;  // BASE NEW; or deltas, with `base`; or one checkpoint, with `anchor`
@@ -143,17 +93,6 @@ WDELTA_EXPORT Result<VerifyReport> Verify(const VerifyRequest& request, const Co
 // A remote is a URL: file:///mnt/share/run7, s3://bucket/run7, hf://buckets/ORG/NAME/run7, or, to read only,
 // https://host/run7. It holds the history of one model: numbered records, each with the packs that lead to it. Where a
 // record is wanted, URL@REV names one: HEAD, HEAD~3, 17, step:95, a tag, or digits of a state.
-
-// What a record says.
-struct RecordInfo {
-  uint64_t number = 0;
-  std::optional<uint64_t> step;
-  uint64_t created = 0;  // seconds since 1970
-  std::string state, fingerprint;
-  Totals totals;  // of listed records only elements_total, elements_changed and bytes_total are known
-  std::optional<uint64_t> delta_bytes, anchor_bytes;
-  std::vector<std::string> tags;
-};
 
 struct PushRequest {
   std::string source;  // a checkpoint, a pack, or "-"

@@ -127,6 +127,16 @@ std::string JsonString(std::string_view text) {
   return out;
 }
 
+namespace {
+
+// CI systems take orders from lines of a log that begin with "::", or hold "##[". Such a character is shown as an
+// escape.
+bool IsOrder(std::string_view text, size_t at) {
+  return (at == 0 && text.starts_with("::")) || text.substr(at).starts_with("##[");
+}
+
+}  // namespace
+
 std::string TerminalText(std::string_view text) {
   std::string out;
   out.reserve(text.size());
@@ -138,7 +148,7 @@ std::string TerminalText(std::string_view text) {
       AppendHex(static_cast<uint8_t>(text[at++]), 2, &out);
       continue;
     }
-    if (!IsTreacherous(c)) {
+    if (!IsTreacherous(c) && !IsOrder(text, at)) {
       out.append(text, at, length);
     } else if (c == '\n') {
       out += "\\n";

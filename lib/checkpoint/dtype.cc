@@ -1,6 +1,7 @@
 #include "checkpoint/dtype.h"
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 
 namespace wdelta {
@@ -40,6 +41,52 @@ unsigned DtypeBits(Dtype dtype) {
 
 unsigned UnitBytes(Dtype dtype) {
   return DtypeBits(dtype) < 8 ? 1 : DtypeBits(dtype) / 8;
+}
+
+std::optional<FloatForm> FloatFormOf(Dtype dtype) {
+  using Special = FloatForm::Special;
+  switch (dtype) {
+    case Dtype::kBF16:
+      return FloatForm{8, 7, 127, Special::kIeee};
+    case Dtype::kF16:
+      return FloatForm{5, 10, 15, Special::kIeee};
+    case Dtype::kF32:
+      return FloatForm{8, 23, 127, Special::kIeee};
+    case Dtype::kF64:
+      return FloatForm{11, 52, 1023, Special::kIeee};
+    case Dtype::kF8E5M2:
+      return FloatForm{5, 2, 15, Special::kIeee};
+    case Dtype::kF8E4M3:
+      return FloatForm{4, 3, 7, Special::kAllOnes};
+    case Dtype::kF8E5M2Fnuz:
+      return FloatForm{5, 2, 16, Special::kMinusZero};
+    case Dtype::kF8E4M3Fnuz:
+      return FloatForm{4, 3, 8, Special::kMinusZero};
+    default:
+      return std::nullopt;
+  }
+}
+
+bool FloatForm::IsNan(uint64_t pattern) const {
+  const uint64_t magnitude = pattern & (SignBit() - 1);
+  switch (special) {
+    case Special::kIeee:
+      return magnitude > exponent_mask() << mantissa_bits;
+    case Special::kAllOnes:
+      return magnitude == SignBit() - 1;
+    case Special::kMinusZero:
+      return pattern == SignBit();
+  }
+  return false;
+}
+
+bool FloatForm::IsInf(uint64_t pattern) const {
+  return special == Special::kIeee && (pattern & (SignBit() - 1)) == exponent_mask() << mantissa_bits;
+}
+
+double FloatForm::SubnormalValue(uint64_t mantissa, bool negative) const {
+  const double magnitude = std::ldexp(static_cast<double>(mantissa), 1 - bias - static_cast<int>(mantissa_bits));
+  return negative ? -magnitude : magnitude;
 }
 
 }  // namespace wdelta

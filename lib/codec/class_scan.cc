@@ -7,24 +7,9 @@
 namespace wdelta {
 
 ExponentField ExponentOf(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::kBF16:
-      return {7, 0xff};
-    case Dtype::kF16:
-      return {10, 0x1f};
-    case Dtype::kF32:
-      return {23, 0xff};
-    case Dtype::kF64:
-      return {52, 0x7ff};
-    case Dtype::kF8E4M3:
-    case Dtype::kF8E4M3Fnuz:
-      return {3, 0xf};
-    case Dtype::kF8E5M2:
-    case Dtype::kF8E5M2Fnuz:
-      return {2, 0x1f};
-    default:
-      return {0, 0};
-  }
+  const std::optional<FloatForm> form = FloatFormOf(dtype);
+  if (!form) return {0, 0};
+  return {form->mantissa_bits, static_cast<uint32_t>(form->exponent_mask())};
 }
 
 namespace {

@@ -16,11 +16,6 @@
 
 namespace wdelta {
 
-bool HasAvx2() {
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-         __builtin_cpu_supports("popcnt");
-}
-
 namespace {
 
 constexpr size_t kGroupWords = 4, kGroupVectors = 2 * kGroupWords, kGroupUnits = 64 * kGroupWords;
@@ -356,9 +351,6 @@ ClassCounts SelectByAvx2(const ScanInput& in, const ClassRanks& ranks, uint32_t 
 
 namespace wdelta {
 
-bool HasAvx2() {
-  return false;
-}
 ClassCounts RankByAvx2(const ScanInput&, std::span<const uint32_t>, ClassRanks&) {
   return {};
 }

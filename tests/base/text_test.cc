@@ -71,5 +71,11 @@ TEST_CASE("long text is cut between characters") {
                 6) == "abc\xe2\x82\xac...");
 }
 
+TEST_CASE("a CI system takes no orders from a name") {
+  CHECK(TerminalText("::add-mask::secret") == "\\x3a:add-mask::secret");
+  CHECK(TerminalText("a ##[group]") == "a \\x23#[group]");
+  CHECK(TerminalText("a::b ## [c]") == "a::b ## [c]");
+}
+
 }  // namespace
 }  // namespace wdelta

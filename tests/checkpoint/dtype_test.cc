@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <bit>
+#include <cmath>
+#include <limits>
 #include <set>
 #include <string>
 
@@ -50,6 +53,49 @@ TEST_CASE("elements of less than a byte are addressed as bytes") {
   CHECK(UnitBytes(Dtype::kU8) == 1);
   CHECK(UnitBytes(Dtype::kBF16) == 2);
   CHECK(UnitBytes(Dtype::kC64) == 8);
+}
+
+TEST_CASE("the numbers of every float type are those that it means") {
+  const FloatForm bf16 = *FloatFormOf(Dtype::kBF16);
+  for (uint32_t pattern = 0; pattern < 0x10000; ++pattern) {
+    const float expected = std::bit_cast<float>(pattern << 16);
+    CHECK(bf16.IsNan(pattern) == std::isnan(expected));
+    CHECK(bf16.IsInf(pattern) == std::isinf(expected));
+    if (std::isfinite(expected)) CHECK(bf16.Value(pattern) == expected);
+  }
+  const auto value = [](Dtype dtype, uint64_t pattern) { return FloatFormOf(dtype)->Value(pattern); };
+  CHECK(value(Dtype::kF32, 0x00000001) == std::ldexp(1.0, -149));
+  CHECK(value(Dtype::kF64, 0xbff8000000000000) == -1.5);
+  CHECK(value(Dtype::kF64, 1) == std::numeric_limits<double>::denorm_min());
+  CHECK(value(Dtype::kF16, 0x7bff) == 65504);
+  CHECK(value(Dtype::kF16, 0x8001) == -std::ldexp(1.0, -24));
+  CHECK(value(Dtype::kF8E4M3, 0x7e) == 448);
+  CHECK(value(Dtype::kF8E4M3, 0x01) == std::ldexp(1.0, -9));
+  CHECK(value(Dtype::kF8E5M2, 0x7b) == 57344);
+  CHECK(value(Dtype::kF8E4M3Fnuz, 0x7f) == 240);
+  CHECK(value(Dtype::kF8E5M2Fnuz, 0x7f) == 57344);
+}
+
+TEST_CASE("NaN and infinity are where each float type has them") {
+  const auto nans = [](Dtype dtype) {
+    int count = 0;
+    for (uint64_t pattern = 0; pattern < 256; ++pattern) count += FloatFormOf(dtype)->IsNan(pattern);
+    return count;
+  };
+  const auto infs = [](Dtype dtype) {
+    int count = 0;
+    for (uint64_t pattern = 0; pattern < 256; ++pattern) count += FloatFormOf(dtype)->IsInf(pattern);
+    return count;
+  };
+  CHECK(nans(Dtype::kF8E5M2) == 6);
+  CHECK(infs(Dtype::kF8E5M2) == 2);
+  CHECK(nans(Dtype::kF8E4M3) == 2);
+  CHECK(infs(Dtype::kF8E4M3) == 0);
+  CHECK(nans(Dtype::kF8E4M3Fnuz) == 1);
+  CHECK(nans(Dtype::kF8E5M2Fnuz) == 1);
+  CHECK(FloatFormOf(Dtype::kF8E4M3Fnuz)->IsNan(0x80));
+  CHECK_FALSE(FloatFormOf(Dtype::kI16).has_value());
+  CHECK_FALSE(FloatFormOf(Dtype::kC64).has_value());
 }
 
 }  // namespace
