@@ -48,7 +48,8 @@ std::string ProgramHelp();                          // what `wdelta --help` prin
 // "unknown command", with the nearest name as the hint.
 Error UnknownCommand(const std::string& name);
 
-extern const Command kDiffCommand, kPackCommand, kPushCommand, kPullCommand, kApplyCommand, kVerifyCommand, kLogCommand,
-    kIdCommand, kTagCommand, kRevertCommand, kGcCommand, kDoctorCommand, kCatCommand, kHelpCommand;
+extern const Command kDiffCommand, kPackCommand, kPushCommand, kPullCommand, kApplyCommand, kVerifyCommand,
+    kStatsCommand, kLogCommand, kIdCommand, kTagCommand, kRevertCommand, kGcCommand, kDoctorCommand, kCatCommand,
+    kHelpCommand;
 
 }  // namespace wdelta

@@ -218,8 +218,8 @@ Result<int> Run(const Arguments& arguments, Ui& ui) {
   request.next = arguments.operands()[1];
   const bool with_record = IsRemoteName(request.base) || IsRemoteName(request.next);
   const char* const counting[] = {"counts", "output", "by", "sort"};
-  const bool counted = std::any_of(std::begin(counting), std::end(counting),
-                                   [&](const char* option) { return arguments.Has(option); });
+  const bool counted =
+      std::any_of(std::begin(counting), std::end(counting), [&](const char* option) { return arguments.Has(option); });
   if (with_record && !counted) return DiffByDigests(arguments, BlankFields(), kDefaultTop, ui);
   request.output = arguments.Value("output");
   request.files = ChosenFiles(arguments);

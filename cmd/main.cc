@@ -18,8 +18,9 @@ namespace wdelta {
 namespace {
 
 const Command* const kCommands[] = {
-    &kDiffCommand, &kPackCommand, &kPushCommand,   &kPullCommand, &kApplyCommand,  &kVerifyCommand, &kLogCommand,
-    &kIdCommand,   &kTagCommand,  &kRevertCommand, &kGcCommand,   &kDoctorCommand, &kCatCommand,    &kHelpCommand,
+    &kDiffCommand,   &kPackCommand,  &kPushCommand,   &kPullCommand, &kApplyCommand,
+    &kVerifyCommand, &kStatsCommand, &kLogCommand,    &kIdCommand,   &kTagCommand,
+    &kRevertCommand, &kGcCommand,    &kDoctorCommand, &kCatCommand,  &kHelpCommand,
 };
 
 // The one place where a failure becomes a number. The numbers are stable; new ones may be added.
@@ -114,7 +115,10 @@ Result<int> RunWithoutCommand(std::span<const std::string> words, Ui& ui) {
 }
 
 int Main(std::span<const std::string> words) {
-  const ResultForm form{MentionsFlag(words, "--json"), MentionedValue(words, "--report")};
+  std::string output = MentionedValue(words, "--output");
+  if (output.empty()) output = MentionedValue(words, "-o");
+  const ResultForm form = WantedForm(MentionsFlag(words, "--json"), MentionedValue(words, "--report"),
+                                     MentionedValue(words, "--format"), output);
   const Command* command = words.empty() ? nullptr : FindCommand(words[0]);
   if (command) {
     Ui ui(command->name, form, command->blank_fields());

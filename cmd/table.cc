@@ -44,6 +44,16 @@ std::string ShareBar(double share, size_t width) {
   return std::string(std::max<size_t>(filled, 1), '#');
 }
 
+std::string BlockBar(double share, size_t width) {
+  if (!(share > 0)) return "";
+  static constexpr const char* kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  const double exact = std::min(share, 1.0) * 8 * static_cast<double>(width);
+  const size_t filled = std::max<size_t>(static_cast<size_t>(std::lround(exact)), 1);
+  std::string bar;
+  for (size_t i = 0; i < filled / 8; ++i) bar += "█";
+  return bar + kEighths[filled % 8];
+}
+
 std::string Table::Text(size_t width) const {
   std::vector<size_t> widths;
   for (const Column& column : columns_) widths.push_back(DisplayWidth(column.title));

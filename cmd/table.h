@@ -38,4 +38,7 @@ std::string ShortenMiddle(std::string_view text, size_t width);
 // A bar of at most `width` characters for `part` of `whole`; any part but zero is at least one character.
 std::string ShareBar(double share, size_t width);
 
+// The same of block characters, which are filled by eighths: rows that differ by little look different.
+std::string BlockBar(double share, size_t width);
+
 }  // namespace wdelta

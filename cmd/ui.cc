@@ -67,6 +67,12 @@ bool IsRetryable(ErrorKind kind) {
   return kind == ErrorKind::kBusy || kind == ErrorKind::kTransient || kind == ErrorKind::kInterrupted;
 }
 
+ResultForm WantedForm(bool json, const std::string& report, const std::string& format, const std::string& output) {
+  if (format != "json") return {json, report};
+  const bool to_file = !output.empty() && output != "-";
+  return {json || !to_file, to_file ? output : report};
+}
+
 Ui::Ui(std::string command, ResultForm form, JsonObject blank_fields)
     : command_(std::move(command)),
       form_(std::move(form)),
@@ -74,7 +80,8 @@ Ui::Ui(std::string command, ResultForm form, JsonObject blank_fields)
       started_(std::chrono::steady_clock::now()) {}
 
 void Ui::Configure(const Arguments& arguments) {
-  form_ = {arguments.Has("json"), arguments.Value("report")};
+  form_ = WantedForm(arguments.Has("json"), arguments.Value("report"), arguments.Value("format"),
+                     arguments.Value("output"));
   quiet_ = arguments.Has("quiet");
   verbose_ = arguments.Has("verbose");
   colour_output_ = WantsColour(arguments.Value("color"), STDOUT_FILENO);

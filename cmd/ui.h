@@ -21,11 +21,13 @@ namespace wdelta {
 
 class Arguments;
 
-// How the result is wanted, known before the command line has been parsed.
+// How the result is wanted, known before the command line has been parsed. `--format json` is another word for --json,
+// and with `-o FILE` for --report.
 struct ResultForm {
   bool json = false;
   std::string report_path;
 };
+ResultForm WantedForm(bool json, const std::string& report, const std::string& format, const std::string& output);
 
 // The word for a kind of failure in JSON: "not_found". `retryable`: the same command may work later.
 std::string_view ErrorKindName(ErrorKind kind);
@@ -42,6 +44,8 @@ class Ui {
 
   bool quiet() const { return quiet_; }
   bool verbose() const { return verbose_; }
+  bool json() const { return form_.json; }
+  bool colour() const { return colour_output_; }
   size_t TableWidth() const;  // columns of the terminal, or 0 when standard output is none
   // `text` in the colour of additions, removals or titles, when colours are on.
   std::string Added(std::string_view text) const { return Coloured("32", text); }

@@ -6,8 +6,8 @@ import re
 from harness import read, test
 
 MANUAL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "man")
-COMMANDS = ["diff", "pack", "apply", "verify", "cat", "push", "pull", "log", "tag", "revert", "gc", "id", "doctor"]
-REMOTE_COMMANDS = ["verify", "push", "pull", "log", "tag", "revert", "gc", "id", "doctor"]  # all their remotes are URLs
+COMMANDS = ["diff", "pack", "apply", "verify", "stats", "cat", "push", "pull", "log", "tag", "revert", "gc", "id", "doctor"]
+REMOTE_COMMANDS = ["verify", "stats", "push", "pull", "log", "tag", "revert", "gc", "id", "doctor"]  # all their remotes are URLs
 # Settings that are none of a single command, and so have no option.
 WITHOUT_OPTION = {"WDELTA_S3_ANONYMOUS", "WDELTA_S3_ADDRESSING", "WDELTA_SSE", "WDELTA_SSE_KMS_KEY_ID",
                   "WDELTA_HF_S3_ENDPOINT"}

@@ -1,0 +1,38 @@
+// One report of `stats`, in the forms in which people and machines want it. Each form has a file of its own and makes
+// the whole text; names that come from files are made harmless for that form there.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "json_fields.h"
+#include "wdelta.h"
+
+namespace wdelta {
+
+// What all forms are made from.
+struct StatsView {
+  const StatsReport& report;
+  std::string by;              // "tensor", "layer", "module", "dtype" or "step"; "step": the rows are report.records
+  std::vector<GroupRow> rows;  // in the order in which they are shown; empty for "step"
+  uint64_t top = 0;            // for people: at most so many rows; 0: all
+  std::vector<GateAnswer> gates;
+  std::vector<FigureChange> changes;  // against an earlier report
+};
+
+// How text for a terminal looks.
+struct TextStyle {
+  size_t width = 0;  // columns; 0: not a terminal, names stay whole and lines may be long
+  bool colour = false;
+};
+
+std::string StatsText(const StatsView& view, const TextStyle& style);  // stats_text.cc: --format human
+std::string StatsMarkdown(const StatsView& view);                      // stats_markdown.cc
+std::string StatsCsv(const StatsView& view);                           // stats_rows.cc: the rows alone
+std::string StatsJsonLines(const StatsView& view);                     // stats_rows.cc: the rows alone, one object each
+std::vector<std::string> StatsJsonRows(const StatsView& view);         // stats_rows.cc: those objects
+void SetStatsFields(JsonObject& fields, const StatsView* view);        // stats_json.cc; null: every field is null
+std::string StatsHtml(const StatsView& view);                          // stats_page.cc: one page that loads nothing
+std::string HeatMapSvg(const StatsReport& report);  // heat_map.cc: layers by modules, a picture alone
+
+}  // namespace wdelta
