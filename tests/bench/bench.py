@@ -77,11 +77,13 @@ class Bench:
             limit = Contender("limit", [self.tools / "limit", "--threads", threads, *both])
             peer = Contender("XOR + zstd -1", [self.tools / "xor_zstd", "--threads", threads, *both, frames], [frames])
             diff = Contender("diff", self.wdelta("diff", base, new, threads=threads))
+            stats = Contender("stats", self.wdelta("stats", base, new, threads=threads))
             fast = Contender("pack --level fast", packs(other, "--level", "fast"), [other])
             packing = Contender("pack", packs(pack), [pack])
-            alternate([limit, diff, fast, packing, peer], rounds)
+            alternate([limit, diff, stats, fast, packing, peer], rounds)
             remove(other)
             ratio(diff, limit, crew, limit=1.5)
+            ratio(stats, diff, crew, limit=1.5)
             ratio(fast, limit, crew, limit=4, note="the first default codec; ")
             ratio(fast, peer, crew, limit=0.75)
             ratio(packing, peer, crew, limit=1.0)
@@ -138,6 +140,25 @@ class Bench:
         self.sizes(base, new, made["changed"])
         self.score.title("the same pair, from memory to memory (decoding: at least)")
         self.memory_to_memory(base, new)
+
+    # ---- a long history ---------------------------------------------------------------------------------------------
+
+    def history(self):
+        """A report over a thousand records in a folder."""
+        count, place = (100 if self.quick else 1000), self.work / "history"
+        remove(place)
+        steps = [place / "a", place / "b"]
+        run([sys.executable, HERE.parents[1] / "scripts" / "make_checkpoints.py", *steps])
+        url = f"file://{place}/store"
+        for number in range(count):
+            words = ["--step", number, "--base", steps[(number + 1) % 2]] if number else ["--step", 0]
+            run(self.wdelta("push", steps[number % 2], url, *words, "--keep-base", "off", "-q"))
+        self.score.title(f"a history of {count:,} records in a folder")
+        found = json.loads(run(self.wdelta("stats", url, "--json"), output=subprocess.PIPE)[2])
+        self.score.must("every record is in the report", len(found["records"]) == count)
+        seconds = min(run(self.wdelta("stats", url))[0] for _ in range(self.rounds))
+        self.score.line("stats of the history", seconds, 1, "s")
+        remove(place)
 
     # ---- sizes at the edges ----------------------------------------------------------------------------------------
 
@@ -238,7 +259,7 @@ def parse():
     parser.add_argument("--data", type=pathlib.Path, metavar="DIR", help="also the chains of checkpoints found there")
     parser.add_argument("--remote", nargs="?", const="", metavar="WORD,...", help="only a step through radosgw, and of "
                         f"that only these lines: {', '.join([*remote.LINKS, *remote.FLOWS])}")
-    parts = ["speed", "edges", "density", "memory", "data"]
+    parts = ["speed", "history", "edges", "density", "memory", "data"]
     parser.add_argument("--only", choices=parts, help="this part and no other")
     parser.add_argument("--report-only", action="store_true", help="exit 0 even if something is over its limit")
     parser.add_argument("--tools", type=pathlib.Path, required=True, help=argparse.SUPPRESS)
@@ -262,6 +283,7 @@ def measure(options, work):
 
     parts = {
         "speed": (bench.generated, True),
+        "history": (bench.history, True),
         "edges": (bench.edges, True),
         "density": (lambda: size_tables.by_density(bench, options.plot), options.density),
         "data": (lambda: bench.chains(options.data), options.data is not None),
