@@ -4,7 +4,9 @@
 #include <filesystem>
 
 #include "checkpoint/checkpoint_editor.h"
+#include "import.h"
 #include "in_place.h"
+#include "pack/foreign.h"
 #include "replica.h"
 
 namespace wdelta {
@@ -30,12 +32,14 @@ Result<Opened> OpenBaseAndDeltas(const std::string& base, std::vector<std::strin
     return Error{ErrorKind::kUsage, "no delta to apply",
                  "only an anchor is rebuilt without one: 'wdelta pack --anchor'"};
   }
-  WD_ASSIGN(auto readers, OpenDeltas(deltas, trust));
   Opened opened;
-  if (!from_anchor) {
-    const Layout& layout = readers.back()->index().layout;
-    WD_ASSIGN(Checkpoint checkpoint, Checkpoint::Open(base, {layout.include, layout.exclude}, context.note));
-    opened.base = std::make_unique<Checkpoint>(std::move(checkpoint));
+  std::vector<std::unique_ptr<DeltaReader>> readers;
+  if (from_anchor) {
+    WD_ASSIGN(readers, OpenDeltas(deltas, trust));
+  } else {
+    WD_ASSIGN(DeltasOnBase on_base, OpenOnBase(base, deltas, trust, context));
+    opened.base = std::move(on_base.base);
+    readers = std::move(on_base.deltas);
   }
   WD_ASSIGN(opened.chain, OpenChain(opened.base.get(), std::move(readers)));
   return opened;
@@ -109,9 +113,8 @@ std::string FirstDifference(const Checkpoint& checkpoint, const std::vector<Tens
 
 Result<> CompareWith(const Checkpoint& checkpoint, const std::vector<TensorDigest>& digests, const StateDigests& found,
                      const VerifyRequest& request, const Context& context) {
-  std::error_code failed;
   bool is_delta = request.against == "-";
-  if (!is_delta && !std::filesystem::is_directory(request.against, failed)) {
+  if (!is_delta) {
     WD_ASSIGN(is_delta, LooksLikeDelta(request.against));
   }
   if (is_delta) {
@@ -146,7 +149,23 @@ Result<VerifyReport> VerifyCheckpoint(const VerifyRequest& request, const Contex
   return report;
 }
 
+// A foreign delta says little without its base: alone, only its structure can be proved.
+Result<VerifyReport> VerifyForeign(const VerifyRequest& request, const Context& context) {
+  WD_ASSIGN(const std::unique_ptr<ForeignDelta> delta, OpenForeign(request.target));
+  VerifyReport report{std::string(delta->kind()), {}, delta->tensors().size(), delta->bytes()};
+  if (request.quick) return report;
+  if (request.against.empty()) {
+    context.note("without its base ('--against') only the structure of '" + request.target + "' is proved");
+    return report;
+  }
+  WD_ASSIGN(const Opened opened, OpenBaseAndDeltas(request.against, {request.target}, Trust::kIndex, context));
+  WD_TRY(Rebuild(opened, nullptr, context));
+  report.identity = HexIdentity(opened.chain->last().index().result);
+  return report;
+}
+
 Result<VerifyReport> VerifyDelta(const VerifyRequest& request, const Context& context) {
+  if (LooksForeign(request.target)) return VerifyForeign(request, context);
   WD_ASSIGN(auto delta, OpenDelta(request.target, request.quick ? Trust::kIndex : Trust::kWhole));
   const DeltaIndex& index = delta->index();
   VerifyReport report{std::string(delta->kind()), HexIdentity(index.result), index.totals.tensors_total,
@@ -231,7 +250,7 @@ Result<StateDigests> ProveDeltas(const std::vector<std::string>& packs, const Co
 
 Result<VerifyReport> Verify(const VerifyRequest& request, const Context& context) {
   std::error_code failed;
-  if (request.target != "-" && std::filesystem::is_directory(request.target, failed)) {
+  if (request.target != "-" && std::filesystem::is_directory(request.target, failed) && !LooksForeign(request.target)) {
     WD_ASSIGN(const std::optional<ReplicaVersion> pulled, CurrentVersionIn(request.target));
     return pulled ? VerifyPulled(request, *pulled, context) : VerifyCheckpoint(request, context);
   }

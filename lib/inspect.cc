@@ -1,6 +1,4 @@
 // Looking inside: the index of a delta or a checkpoint, or one tensor's bytes.
-#include <filesystem>
-
 #include "chain.h"
 
 namespace wdelta {
@@ -95,9 +93,8 @@ Result<uint64_t> WriteTensorBytes(const ResultSide& side, const std::string& sub
 }  // namespace
 
 Result<CatReport> Cat(const CatRequest& request, const Context& context) {
-  std::error_code failed;
   bool is_delta = request.subject == "-";
-  if (!is_delta && !std::filesystem::is_directory(request.subject, failed)) {
+  if (!is_delta) {
     WD_ASSIGN(is_delta, LooksLikeDelta(request.subject));
   }
   if (!is_delta) {

@@ -1,9 +1,13 @@
 // The walk from left to right: two checkpoints, or a checkpoint and deltas, become one delta.
+#include "outbound.h"
+
 #include <algorithm>
 
 #include "chain.h"
-#include "difference.h"
+#include "export.h"
+#include "import.h"
 #include "piece_walk.h"
+#include "tally_walk.h"
 
 namespace wdelta {
 
@@ -61,14 +65,8 @@ Result<std::vector<TensorDigest>> BaseDigests(const Checkpoint& base, const Resu
   return digests;
 }
 
-struct Written {
-  Difference difference;
-  DeltaIndex index;
-  WalkDigests digests;
-  std::unique_ptr<DeltaWriter> writer;  // not finished: the caller may still find a reason not to
-};
+}  // namespace
 
-// The whole way for everything that writes a delta. `base` is null for an anchor.
 Result<Written> WriteDelta(const Checkpoint* base, const ResultSide& side, const Context& context,
                            const std::function<Result<std::unique_ptr<DeltaWriter>>(const DeltaIndex& plan)>& create) {
   Written out;
@@ -138,9 +136,42 @@ Result<Written> WriteDelta(const Checkpoint* base, const ResultSide& side, const
   return out;
 }
 
+namespace {
+
+// NEW is a delta that starts from BASE: what it leads to is never written anywhere.
+Result<DiffReport> DiffWithDelta(const DiffRequest& request, const Context& context) {
+  WD_ASSIGN(DeltasOnBase opened, OpenOnBase(request.base, {request.next}, Trust::kWhole, context));
+  const Checkpoint& base = *opened.base;
+  WD_ASSIGN(const auto chain, OpenChain(&base, std::move(opened.deltas)));
+  DiffReport report;
+  Difference difference;
+  if (request.output.empty()) {
+    WD_ASSIGN(const WalkTally walked, TallyChain(&base, *chain, context));
+    difference = Summarize(&base, *chain, walked.units_changed());
+  } else {
+    Result<Written> written = WriteDelta(
+        &base, *chain, context, [&](const DeltaIndex& plan) { return CreatePlainDelta(request.output, plan); });
+    if (!written.ok()) return ExplainConflict(written.TakeError(), &base, *chain, context);
+    if (Result<> expected = ExpectResult(written->digests, *chain); !expected.ok()) {
+      return ExplainConflict(expected.TakeError(), &base, *chain, context);
+    }
+    WD_TRY(written->writer->Finish(written->index));
+    difference = std::move(written->difference);
+    report.delta_bytes = written->writer->written();
+  }
+  report.base = HexIdentity(chain->first().index().base);
+  report.result = HexIdentity(chain->last().index().result);
+  report.totals = difference.totals;
+  report.tensors = std::move(difference.tensors);
+  report.files = std::move(difference.files);
+  return report;
+}
+
 }  // namespace
 
 Result<DiffReport> Diff(const DiffRequest& request, const Context& context) {
+  WD_ASSIGN(const bool is_delta, LooksLikeDelta(request.next));
+  if (is_delta) return DiffWithDelta(request, context);
   WD_ASSIGN(const Checkpoint base, Checkpoint::Open(request.base, request.files, context.note));
   WD_ASSIGN(const Checkpoint next, Checkpoint::Open(request.next, request.files, context.note));
   const auto side = PairSide(&base, next);
@@ -176,9 +207,16 @@ Result<PackReport> Pack(const PackRequest& request, const Context& context) {
       return Error{ErrorKind::kUsage, "no codec '" + request.codec + "'", "codecs: " + known};
     }
   }
+  WD_ASSIGN(const std::unique_ptr<ForeignWriter> foreign, ForeignWriterFor(request));
+  if (foreign && request.anchor) {
+    return Error{ErrorKind::kUsage, "'--format " + request.format + "' has no anchors of its own",
+                 "a whole version is the checkpoint itself"};
+  }
   const auto write = [&](const Checkpoint* base, const ResultSide& side) {
-    return WriteDelta(base, side, context,
-                      [&](const DeltaIndex& plan) { return CreatePack(request.output, plan, options); });
+    return WriteDelta(base, side, context, [&](const DeltaIndex& plan) {
+      return request.format == "plain" ? CreatePlainDelta(request.output, plan)
+                                       : CreatePack(request.output, plan, options);
+    });
   };
   const auto finish = [](Written written) -> Result<PackReport> {
     WD_TRY(written.writer->Finish(written.index));
@@ -197,15 +235,21 @@ Result<PackReport> Pack(const PackRequest& request, const Context& context) {
     }
     WD_ASSIGN(const Checkpoint next, Checkpoint::Open(request.inputs.back(), request.files, context.note));
     const auto side = PairSide(base ? &*base : nullptr, next);
+    if (foreign) return ExportDelta(*base, *side, request, *foreign, nullptr, context);
     WD_ASSIGN(Written written, write(base ? &*base : nullptr, *side));
     WD_TRY(next.CheckUnchanged());
     return finish(std::move(written));
   }
-  WD_ASSIGN(auto deltas, OpenDeltas(request.inputs, Trust::kWhole));
-  if (deltas.empty()) return Error{ErrorKind::kUsage, "no delta to pack"};
-  const Layout& layout = deltas.back()->index().layout;
-  WD_ASSIGN(const Checkpoint base, Checkpoint::Open(request.base, {layout.include, layout.exclude}, context.note));
+  if (request.inputs.empty()) return Error{ErrorKind::kUsage, "no delta to pack"};
+  WD_ASSIGN(DeltasOnBase opened, OpenOnBase(request.base, request.inputs, Trust::kWhole, context));
+  const Checkpoint& base = *opened.base;
+  std::vector<std::unique_ptr<DeltaReader>> deltas = std::move(opened.deltas);
   WD_ASSIGN(const auto chain, OpenChain(&base, std::move(deltas)));
+  if (foreign) {
+    Result<PackReport> exported = ExportDelta(base, *chain, request, *foreign, chain.get(), context);
+    if (!exported.ok()) return ExplainConflict(exported.TakeError(), &base, *chain, context);
+    return exported;
+  }
   Result<Written> written = write(&base, *chain);
   if (!written.ok()) return ExplainConflict(written.TakeError(), &base, *chain, context);
   if (Result<> expected = ExpectResult(written->digests, *chain); !expected.ok()) {

@@ -1,11 +1,11 @@
 // Stats: how sparse is an update, where do its changes sit, what does it cost to send?
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 
 #include "difference.h"
 #include "encodings.h"
 #include "findings.h"
+#include "import.h"
 #include "tally_walk.h"
 
 namespace wdelta {
@@ -139,11 +139,11 @@ Result<> FillFromIndex(const std::string& path, const Context& context, StatsRep
 
 Result<> FillFromDeltaAndBase(const StatsRequest& request, const Context& context, StatsReport& report) {
   report.subject = StatsSubject::kDeltaAndBase;
-  WD_ASSIGN(auto deltas, OpenDeltas(request.subjects, Trust::kWhole));
-  const DeltaReader& delta = *deltas[0];
-  const Layout& layout = delta.index().layout;
-  WD_ASSIGN(const Checkpoint base, Checkpoint::Open(request.base, {layout.include, layout.exclude}, context.note));
-  WD_ASSIGN(const auto chain, OpenChain(&base, std::move(deltas)));
+  WD_ASSIGN(DeltasOnBase opened, OpenOnBase(request.base, request.subjects, Trust::kWhole, context));
+  const Checkpoint& base = *opened.base;
+  report.delta_bytes = opened.bytes;
+  WD_ASSIGN(const auto chain, OpenChain(&base, std::move(opened.deltas)));
+  const DeltaReader& delta = chain->last();
   WD_ASSIGN(const WalkTally walked, TallyChain(&base, *chain, context));
   FillFromWalk(&base, *chain, walked, report);
   if (!delta.index().anchor && report.totals.elements_changed != delta.index().totals.elements_changed) {
@@ -155,7 +155,6 @@ Result<> FillFromDeltaAndBase(const StatsRequest& request, const Context& contex
   }
   report.base = HexIdentity(delta.index().base);
   report.result = HexIdentity(delta.index().result);
-  report.delta_bytes = delta.bytes();
   if (request.encodings) {
     PackRequest pack;
     pack.inputs = request.subjects;
@@ -206,11 +205,10 @@ Result<Fill> ChooseFill(const StatsRequest& request) {
   const std::vector<std::string>& subjects = request.subjects;
   size_t remotes = 0, deltas = 0;
   for (const std::string& subject : subjects) {
-    std::error_code failed;
     bool is_delta = subject == "-";
     if (IsRemoteName(subject)) {
       ++remotes;
-    } else if (!is_delta && !std::filesystem::is_directory(subject, failed)) {
+    } else if (!is_delta) {
       WD_ASSIGN(is_delta, LooksLikeDelta(subject));
     }
     deltas += is_delta;

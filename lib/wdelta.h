@@ -25,8 +25,8 @@ namespace wdelta {
 // ---- The calls ------------------------------------------------------------------------------------------------------
 
 struct DiffRequest {
-  std::string base, next;
-  std::string output;  // also write a plain delta here; empty: none, and no digests are computed
+  std::string base, next;  // checkpoints; `next` may also be a delta that starts from `base`
+  std::string output;      // also write a plain delta here; empty: none, and no digests are computed
   FileChoice files;
 };
 struct DiffReport {
@@ -48,8 +48,11 @@ struct PackRequest {
   bool anchor = false;
   std::string output;
   Level level = Level::kDefault;
-  std::string codec;  // force one codec by name; empty: the best for each block
-  bool check = true;  // decode every block again and compare
+  std::string codec;                  // force one codec by name; empty: the best for each block
+  bool check = true;                  // decode every block again and compare
+  std::string format = "wdp";         // or "plain", or of others: "canonical", "skyrl" (folders), "trl"
+  std::string encoding, checksum;     // canonical: "xor" or "overwrite", "xxh3-128" or "adler32"; empty: the first
+  std::string version, base_version;  // what others call result and base; empty: 1 and 0, as each writes them
   FileChoice files;
 };
 struct PackReport {

@@ -29,7 +29,7 @@ inline std::string_view AsText(ByteSpan bytes) {
 
 // Whether `text` occurs in `bytes`; memmem is many times faster than find() where the first letter is frequent.
 inline bool Contains(ByteSpan bytes, std::string_view text) {
-  return memmem(bytes.data(), bytes.size(), text.data(), text.size()) != nullptr;
+  return !bytes.empty() && memmem(bytes.data(), bytes.size(), text.data(), text.size()) != nullptr;
 }
 
 // Unaligned load and store: tensor data may start at any byte of a file.

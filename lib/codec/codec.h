@@ -11,6 +11,7 @@
 
 #include "codec/byte_stream.h"
 #include "codec/fold.h"
+#include "codec/zstd_frame.h"
 #include "delta/tensor_delta.h"
 
 namespace wdelta {

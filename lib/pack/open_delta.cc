@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <filesystem>
 
+#include "pack/foreign.h"
 #include "pack/plain_format.h"
 
 namespace wdelta {
@@ -29,6 +31,12 @@ Result<Bytes> FirstBytes(const File& file) {
 }  // namespace
 
 Result<std::unique_ptr<DeltaReader>> OpenDelta(const std::string& path, Trust trust) {
+  if (LooksForeign(path)) {
+    Error error{ErrorKind::kUsage, "'" + path + "' is a delta of another system, which can only be read with its base",
+                "'wdelta pack --base CKPT " + path + " -o FILE' makes a pack of it"};
+    error.path = path;
+    return error;
+  }
   const bool from_pipe = path == "-";
   const std::string name = from_pipe ? "standard input" : path;
   WD_ASSIGN(File file, from_pipe ? SpoolStandardInput() : File::OpenForRead(path));
@@ -44,6 +52,9 @@ Result<std::unique_ptr<DeltaReader>> OpenDelta(const std::string& path, Trust tr
 }
 
 Result<bool> LooksLikeDelta(const std::string& path) {
+  if (LooksForeign(path)) return true;
+  std::error_code failed;
+  if (std::filesystem::is_directory(path, failed)) return false;
   WD_ASSIGN(const File file, File::OpenForRead(path));
   WD_ASSIGN(const Bytes first, FirstBytes(file));
   if (LooksLikePack(first)) return true;
