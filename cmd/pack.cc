@@ -83,6 +83,11 @@ Result<int> Run(const Arguments& arguments, Ui& ui) {
   request.codec = arguments.Value("codec");
   request.check = !arguments.Has("no-check");
   request.files = ChosenFiles(arguments);
+  if (arguments.Has("format")) request.format = arguments.Value("format");
+  request.encoding = arguments.Value("encoding");
+  request.checksum = arguments.Value("checksum");
+  request.version = arguments.Value("version-name");
+  request.base_version = arguments.Value("base-version-name");
   if (request.output.empty()) {
     return Error{ErrorKind::kUsage, "the output is not named", "give '-o FILE', or '-o -' for a pipe"};
   }
@@ -109,11 +114,20 @@ const Command kPackCommand = {
     1,
     kAnyNumber,
     WithFileChoice({
-        {"-o,--output", "FILE", "write the pack to FILE; '-': standard output"},
+        {"-o,--output", "FILE", "write the pack to FILE, or a folder of that name; '-': standard output"},
         {"--base", "CKPT", "the inputs are deltas that start from CKPT; several are squashed into one"},
         {"--anchor", "", "pack the whole checkpoint, which then needs no base"},
         LevelRow(),
         {"--codec", "NAME", "code every block by this codec"},
+        {"--format",
+         "FORM",
+         "wdp, plain, or as others have it: canonical, trl, skyrl",
+         nullptr,
+         {"wdp", "plain", "canonical", "trl", "skyrl"}},
+        {"--encoding", "HOW", "canonical: xor or overwrite", nullptr, {"xor", "overwrite"}},
+        {"--checksum", "KIND", "canonical: xxh3-128 or adler32", nullptr, {"xxh3-128", "adler32"}},
+        {"--version-name", "NAME", "what canonical, trl and skyrl call the result"},
+        {"--base-version-name", "NAME", "what they call the base"},
         {"--no-check", "", "do not decode each block again to compare it"},
     }),
     BlankFields,
