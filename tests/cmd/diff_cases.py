@@ -1,5 +1,6 @@
 """wdelta diff."""
 
+import shutil
 import struct
 
 import tiny
@@ -194,3 +195,25 @@ def failures(t):
     t.fails(9, "diff", "a", "b", "-o", "d", **FULL_DISK)
     tiny.write_index(t.path("b"), {"embed": "../a/a-1.safetensors"})
     t.fails(10, "diff", "a", "b", "-o", "d", says="../a/a-1.safetensors")
+
+
+@test("diff of a base and a delta shows what the delta does, in every format, and refuses another base")
+def with_delta(t):
+    t.pair()
+    t.good("pack", "a", "b", "-o", "d.wdp")
+    t.good("diff", "a", "b", "-o", "d.safetensors")
+    t.good("pack", "a", "b", "--format", "canonical", "-o", "canonical")
+    expected = t.json("diff", "a", "b")
+    for delta in ("d.wdp", "d.safetensors", "canonical"):
+        value = t.json("diff", "a", delta)
+        for key in ("elements_total", "elements_changed", "tensors", "tensors_changed"):
+            assert value[key] == expected[key], (delta, key)
+        t.good("diff", "a", delta, "-o", "again.safetensors")
+        assert t.good("apply", "a", "again.safetensors", "-o", "out").code == 0
+        rebuilt, wanted = t.tree("out"), t.tree("b")
+        if delta == "canonical":  # which says nothing of files beside the weights
+            wanted["config.json"] = t.tree("a")["config.json"]
+        assert rebuilt == wanted, delta
+        shutil.rmtree(t.path("out"))
+    tiny.write_safetensors(t.path("c.safetensors"), {"embed": tiny.ramp(300, {1: 2})})
+    t.fails(5, "diff", "c.safetensors", "d.wdp")
