@@ -44,7 +44,9 @@ Result<> WriteNew(Remote& remote, const std::string& key) {
   return {};
 }
 
-// Sweeps that begin later see the pins: only those that are there at first count.
+}  // namespace
+
+// Only the sweeps that are there at first count.
 Result<> WaitForSweeps(Remote& remote, const Context& context) {
   Result<std::set<std::string>> at_first = LivingSweeps(remote);
   if (!at_first.ok()) {
@@ -52,7 +54,7 @@ Result<> WaitForSweeps(Remote& remote, const Context& context) {
     if (why == ErrorKind::kRefused || why == ErrorKind::kDenied) return {};
     return at_first.TakeError();
   }
-  if (!at_first->empty()) context.note("waiting for a collection of garbage, because an old object is used again");
+  if (!at_first->empty()) context.note("waiting for a collection of garbage, because old objects are to be kept");
   const Stopwatch watch;
   for (std::set<std::string> waiting = *at_first; !waiting.empty() && watch.seconds() < kSweepDead;) {
     nanosleep(&kPollPause, nullptr);
@@ -62,8 +64,6 @@ Result<> WaitForSweeps(Remote& remote, const Context& context) {
   }
   return {};
 }
-
-}  // namespace
 
 Result<Pins> Pins::Put(Remote& remote, const std::vector<ObjectRef>& objects, const Context& context) {
   Pins pins(remote);

@@ -8,9 +8,9 @@
 //   the pusher     puts a pin on the object, then waits for the sweeps under way, then looks whether it is still there
 //   the collector  announces a sweep, then reads pins and records, then removes
 //
-// Whoever comes second sees the first. All this is done before the commit, so that a crash leaves a pin and no damage.
-// Pins and sweeps are small objects of the store, see wdelta-remote(5). Those that a crash leaves count for a while
-// only. A push that reuses nothing neither pins nor asks.
+// Whoever comes second sees the first. A tag is such a saying, too: who puts one waits as well. All this is done before
+// the commit, so that a crash leaves a pin and no damage. Pins and sweeps are small objects of the store, see
+// wdelta-remote(5). Those that a crash leaves count for a while only. A push that reuses nothing neither pins nor asks.
 #pragma once
 
 #include <set>
@@ -42,6 +42,10 @@ class Pins {
   Remote* remote_;
   std::vector<std::string> keys_;
 };
+
+// Returns when the sweeps under way are over: what was said before, by a pin or a tag, is seen by all later ones. Where
+// the remote may not be listed nothing is waited for.
+Result<> WaitForSweeps(Remote& remote, const Context& context);
 
 // A sweep of a collector, from its announcement to the end of its scope. There is one at a time.
 class Sweep {

@@ -1,8 +1,35 @@
 // Names for records, and going back to one.
+#include "tagging.h"
+
+#include "collection_fence.h"
 #include "record_commit.h"
 #include "record_info.h"
 
 namespace wdelta {
+
+namespace {
+
+Result<bool> IsThere(Remote& remote, const Way& way) {
+  for (const ObjectRef& object : way.objects) {
+    WD_ASSIGN(const std::optional<ObjectInfo> info, remote.Stat(ObjectKey(object.sha256)));
+    if (!info) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<bool> TagAndKeep(Remote& remote, const std::string& name, const RecordEntry& entry, bool force,
+                        const Context& context) {
+  WD_TRY(WriteTag(remote, name, entry, force));
+  WD_TRY(WaitForSweeps(remote, context));
+  for (const std::optional<Way>* way : {&entry.delta, &entry.anchor}) {
+    if (!way->has_value()) continue;
+    WD_ASSIGN(const bool there, IsThere(remote, **way));
+    if (there) return true;
+  }
+  return false;
+}
 
 Result<RecordInfo> TagRecord(const TagRequest& request, const Context& context) {
   WD_TRY(CheckTagName(request.name));
@@ -16,7 +43,11 @@ Result<RecordInfo> TagRecord(const TagRequest& request, const Context& context) 
     return InfoOf(entry);
   }
   WD_ASSIGN(const RecordEntry entry, history.Resolve(name.revision));
-  WD_TRY(WriteTag(*remote, request.name, entry, request.force));
+  WD_ASSIGN(const bool kept, TagAndKeep(*remote, request.name, entry, request.force, context));
+  if (!kept) {
+    context.note("the objects of record " + std::to_string(entry.number) +
+                 " have been collected: the tag names it, and cannot keep it");
+  }
   RecordInfo info = InfoOf(entry);
   info.tags = {request.name};
   return info;

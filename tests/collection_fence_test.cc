@@ -10,6 +10,7 @@
 #include "support/faulty_remote.h"
 #include "support/memory_remote.h"
 #include "support/random_checkpoint.h"
+#include "tagging.h"
 
 namespace wdelta {
 
@@ -130,6 +131,38 @@ TEST_CASE("an object that a push uses again is there after its commit, at whatev
     CHECK(history.Count(kPinPrefix) == 0);
     calls = call;
   }
+}
+
+TEST_CASE(
+    "a record that is tagged is kept, or the tag says that it came too late, at whatever moment a collector meets it") {
+  uint64_t kept_in_time = 0;
+  for (uint64_t moment = 0, calls = 1; moment < calls; ++moment) {
+    ToAndFro history;
+    std::thread tagger;
+    std::promise<bool> ended;
+    std::future<bool> end = ended.get_future();
+    uint64_t call = 0;
+    const auto watched = WithFaults(OpenMemoryRemote(history.store), [&](std::string_view, const std::string&) {
+      if (call++ == moment) {
+        tagger = std::thread([&] {
+          const auto remote = OpenMemoryRemote(history.store);
+          const auto entries = RemoteHistory(*remote).Entries(2, 2);
+          const Result<bool> kept = TagAndKeep(*remote, "best", entries->at(0), false, {});
+          ended.set_value(kept.ok() && *kept);
+        });
+        end.wait_for(milliseconds(250));
+      }
+      return Fault::kNone;
+    });
+    REQUIRE_OK(Gather(*watched));
+    tagger.join();
+    INFO("a tag before call ", moment, " of the collector, which makes ", call);
+    const bool said_kept = end.get();
+    CHECK(said_kept == history.HasGarbage());
+    kept_in_time += said_kept;
+    calls = call;
+  }
+  CHECK(kept_in_time > 0);
 }
 
 TEST_CASE("a pin holds its object for an hour at least, and is then removed with it") {
