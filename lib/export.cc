@@ -40,7 +40,11 @@ Result<std::unique_ptr<ForeignWriter>> ForeignWriterFor(const PackRequest& reque
   const auto misplaced = [](const char* option) {
     return Error{ErrorKind::kUsage, std::string("'") + option + "' goes with '--format canonical'"};
   };
-  if (!request.encoding.empty() && !canonical) return misplaced("--encoding");
+  const bool of_trl = request.encoding == "indices" || request.encoding == "raw";
+  if (!request.encoding.empty() && !(of_trl ? trl : canonical)) {
+    return Error{ErrorKind::kUsage,
+                 "'--encoding " + request.encoding + "' goes with '--format " + (of_trl ? "trl" : "canonical") + "'"};
+  }
   if (!request.checksum.empty() && !canonical) return misplaced("--checksum");
   if (!canonical && !skyrl && !trl) {
     if (!request.version.empty() || !request.base_version.empty()) return misplaced("--version-name");
@@ -56,6 +60,7 @@ Result<std::unique_ptr<ForeignWriter>> ForeignWriterFor(const PackRequest& reque
   }
   ForeignOptions options;
   options.overwrite = request.encoding == "overwrite";
+  options.newer_keys = request.encoding == "raw";
   if (request.checksum == "adler32") options.checksum = ForeignChecksum::kAdler32;
   if (skyrl) options.version = "1", options.base_version = "0";
   if (trl) options.version = "1", options.base_version = "0";

@@ -51,7 +51,8 @@ struct PackRequest {
   std::string codec;                  // force one codec by name; empty: the best for each block
   bool check = true;                  // decode every block again and compare
   std::string format = "wdp";         // or "plain", or of others: "canonical", "skyrl" (folders), "trl"
-  std::string encoding, checksum;     // canonical: "xor" or "overwrite", "xxh3-128" or "adler32"; empty: the first
+  std::string encoding;               // canonical: "xor" or "overwrite"; trl: "indices" or "raw"; empty: the first
+  std::string checksum;               // canonical: "xxh3-128" or "adler32"; empty: the first
   std::string version, base_version;  // what others call result and base; empty: 1 and 0, as each writes them
   FileChoice files;
 };

@@ -18,15 +18,16 @@ struct Form {
 };
 
 std::vector<Form> AllForms() {
-  std::vector<Form> forms(7);
-  const char* const names[] = {"wdp", "plain", "xor", "adler", "overwrite", "skyrl", "trl"};
+  std::vector<Form> forms(8);
+  const char* const names[] = {"wdp", "plain", "xor", "adler", "overwrite", "skyrl", "trl", "trl_raw"};
   for (size_t i = 0; i < forms.size(); ++i) forms[i].name = names[i];
   forms[1].request.format = "plain";
   for (const size_t i : {2, 3, 4}) forms[i].request.format = "canonical";
   forms[3].request.checksum = "adler32";
   forms[4].request.encoding = "overwrite";
   forms[5].request.format = "skyrl";
-  forms[6].request.format = "trl";
+  for (const size_t i : {6, 7}) forms[i].request.format = "trl";
+  forms[7].request.encoding = "raw";
   return forms;
 }
 

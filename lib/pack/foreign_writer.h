@@ -10,9 +10,10 @@
 
 namespace wdelta {
 
-// The choices of the canonical format; SkyRL takes the versions, as numbers.
+// The choices of the formats. SkyRL takes the versions as numbers.
 struct ForeignOptions {
-  bool overwrite = false;  // positions and values instead of XOR
+  bool overwrite = false;   // canonical: positions and values instead of XOR
+  bool newer_keys = false;  // TRL: as its second and third version name the parts
   ForeignChecksum checksum = ForeignChecksum::kXxh3_128;
   std::string version = "000001", base_version = "000000";
 };

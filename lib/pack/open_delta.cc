@@ -37,6 +37,13 @@ Result<std::unique_ptr<DeltaReader>> OpenDelta(const std::string& path, Trust tr
     error.path = path;
     return error;
   }
+  std::error_code failed;
+  if (std::filesystem::is_directory(path, failed)) {
+    Error error{ErrorKind::kRefused, "'" + path + "' is a folder, and no delta of a format that is known",
+                "'man wdelta-formats' lists those that are"};
+    error.path = path;
+    return error;
+  }
   const bool from_pipe = path == "-";
   const std::string name = from_pipe ? "standard input" : path;
   WD_ASSIGN(File file, from_pipe ? SpoolStandardInput() : File::OpenForRead(path));

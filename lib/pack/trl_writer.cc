@@ -52,13 +52,13 @@ class TrlWriter final : public ForeignWriter {
     std::vector<std::string> names;
     for (const Patch& patch : patches_) {
       const uint64_t count = (patch.values_end - patch.values_begin) / 2;
-      tensors.push_back({patch.name + ".indices", Dtype::kI32, {count}});
-      tensors.push_back({patch.name + ".values", Dtype::kBF16, {count}});
+      tensors.push_back({patch.name + (options_.newer_keys ? ".idx" : ".indices"), Dtype::kI32, {count}});
+      tensors.push_back({patch.name + (options_.newer_keys ? ".val" : ".values"), Dtype::kBF16, {count}});
       names.push_back(JsonString(patch.name));
     }
     std::string sparsity = fmt::format("{}", totals.sparsity());
     if (sparsity.find_first_of(".e") == std::string::npos) sparsity += ".0";  // as Python writes it
-    const std::vector<std::pair<std::string, std::string>> metadata = {
+    std::vector<std::pair<std::string, std::string>> metadata = {
         {"format", "sparse_weight_patch"},
         {"version", "1"},
         {"sparse", "True"},
@@ -67,9 +67,13 @@ class TrlWriter final : public ForeignWriter {
         {"total_changed_elements", std::to_string(totals.elements_changed)},
         {"total_elements", std::to_string(totals.elements_total)},
         {"sparsity", sparsity},
-        {"changed_params", JsonArray(names)},
         {"wdelta.base_version", options_.base_version},  // TRL passes over what it does not know
     };
+    if (options_.newer_keys) {
+      metadata.emplace_back("encoding", "raw");
+    } else {
+      metadata.emplace_back("changed_params", JsonArray(names));
+    }
     WD_ASSIGN(const Bytes header, EncodeSafetensorsHeader(tensors, metadata));
     WD_ASSIGN(const auto sink, OpenSink(path_));
     WD_TRY(sink->Write(header));
