@@ -125,9 +125,9 @@ Result<> FillFromPair(const StatsRequest& request, const Context& context, Stats
 }
 
 // From the index alone.
-Result<> FillFromIndex(const std::string& path, const Context& context, StatsReport& report) {
+Result<> FillFromIndex(const StatsRequest& request, const Context& context, StatsReport& report) {
   report.subject = StatsSubject::kDelta;
-  WD_ASSIGN(CatReport index, Cat({path, "", ""}, context));
+  WD_ASSIGN(CatReport index, Cat({request.subjects[0], "", ""}, context));
   report.totals = index.totals;
   report.base = index.base;
   report.result = index.result;
@@ -217,10 +217,7 @@ Result<Fill> ChooseFill(const StatsRequest& request) {
   const size_t count = subjects.size();
   Fill fill = nullptr;
   if (count == 1 && remotes == 1) fill = FillFromHistory;
-  if (count == 1 && deltas == 1)
-    fill = request.base.empty() ? [](const StatsRequest& r, const Context& c,
-                                     StatsReport& out) { return FillFromIndex(r.subjects[0], c, out); }
-                                : FillFromDeltaAndBase;
+  if (count == 1 && deltas == 1) fill = request.base.empty() ? FillFromIndex : FillFromDeltaAndBase;
   if (count > 1 && deltas == count) fill = FillFromDeltas;
   if (count == 2 && deltas + remotes == 0) fill = FillFromPair;
   if (!fill) {
@@ -229,8 +226,7 @@ Result<Fill> ChooseFill(const StatsRequest& request) {
   if (!request.base.empty() && fill != FillFromDeltaAndBase) {
     return Error{ErrorKind::kUsage, "a base goes with one delta", see};
   }
-  if ((request.encodings || request.delta_size) && fill != FillFromPair && fill != FillFromDeltaAndBase &&
-      request.encodings) {
+  if (request.encodings && fill != FillFromPair && fill != FillFromDeltaAndBase) {
     return Error{ErrorKind::kUsage, "encodings are compared for two checkpoints, or for a delta with its base", see};
   }
   return fill;

@@ -60,7 +60,7 @@ Result<WalkTally> TallyPair(const Checkpoint& base, const Checkpoint& next, cons
         sum.Append(tallies[worker].Count(
             {piece.old_bytes, piece.new_bytes, dtype, piece.at / UnitBytes(dtype), division.columns, division.slice}));
       },
-      [&](uint32_t tensor, BlockTally sum) { out.tensors[tensor].Append(sum); }));
+      [&](uint32_t tensor, const BlockTally& sum) { out.tensors[tensor].Append(sum); }));
   out.totals = SumUp(tallies);
   return out;
 }

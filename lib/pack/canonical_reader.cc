@@ -4,9 +4,9 @@
 #include <map>
 #include <numeric>
 
-#include "base/json.h"
 #include "base/text.h"
 #include "pack/foreign_frame.h"
+#include "pack/sparse_parts.h"
 
 namespace wdelta {
 
@@ -93,9 +93,11 @@ class Canonical final : public ForeignDelta {
   Result<std::unique_ptr<ForeignStream>> Open(size_t index, Dtype dtype,
                                               std::span<const uint64_t> shape) const override {
     const Frame& frame = frames_[index];
+    if (is_xor_) return NamedStream(XorFrame(frame.file, frame.begin, frame.end), *this, tensors_[index]);
     const uint64_t bytes = TensorBytes(dtype, shape).value_or(0);
-    if (is_xor_) return XorFrame(frame.file, frame.begin, frame.end);
-    return OverwriteFrame(frame.file, frame.begin, frame.end, bytes);
+    Result<std::unique_ptr<ForeignStream>> stream = OverwriteFrame(frame.file, frame.begin, frame.end, bytes);
+    if (!stream.ok()) return ForeignTensorError(kKind, path_, tensors_[index].name, stream.error().message);
+    return NamedStream(std::move(*stream), *this, tensors_[index]);
   }
 
  private:

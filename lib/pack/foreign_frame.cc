@@ -185,7 +185,8 @@ std::string_view TorchName(Dtype dtype) {
 }
 
 bool IsPlainShardName(std::string_view name) {
-  return name.ends_with(".safetensors") && name.size() > 12 && !name.starts_with('.') &&
+  constexpr size_t kLongest = 255;  // that file systems have
+  return name.ends_with(".safetensors") && name.size() > 12 && name.size() <= kLongest && !name.starts_with('.') &&
          name.find('/') == std::string_view::npos && name.find('\0') == std::string_view::npos;
 }
 

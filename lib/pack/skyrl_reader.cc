@@ -121,7 +121,7 @@ class Skyrl final : public ForeignDelta {
 
   Result<std::unique_ptr<ForeignStream>> Open(size_t index, Dtype, std::span<const uint64_t>) const override {
     const Frame& frame = frames_[index];
-    return XorFrame(frame.file, frame.begin, frame.end);
+    return NamedStream(XorFrame(frame.file, frame.begin, frame.end), *this, tensors_[index]);
   }
 
  private:

@@ -1,5 +1,5 @@
-// What the readers of TRL, grail and prime-rl share: each of these formats lists positions and values, and two of them
-// wrap everything into one zstd frame.
+// What readers of foreign formats share: failures that name the tensor, lists of positions, files that are one zstd
+// frame, and values of JSON texts.
 #pragma once
 
 #include <memory>

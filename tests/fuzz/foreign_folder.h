@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "support/foreign_turn.h"
 #include "support/scratch_folder.h"
@@ -24,16 +23,7 @@ inline void TryFolder(ByteSpan input, const char* json_name, const char* shard_n
   folder.Write(std::string("delta/") + json_name, AsText(input.subspan(4, json_bytes)));
   folder.Write(std::string("delta/") + shard_name, AsText(shard.bytes()));
   (void)looks_like(folder / "delta");
-  const auto opened = open(folder / "delta");
-  if (opened.ok()) {
-    TurnEverything(**opened);
-    return;
-  }
-  const ErrorKind kind = opened.error().kind;
-  if (kind != ErrorKind::kIntegrity && kind != ErrorKind::kRefused && kind != ErrorKind::kNotFound &&
-      kind != ErrorKind::kLocalIo) {
-    std::abort();
-  }
+  TurnEverything(open(folder / "delta"));
 }
 
 }  // namespace wdelta
