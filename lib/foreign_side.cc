@@ -29,16 +29,6 @@ class Self final : public ResultSide {
   const Checkpoint& checkpoint_;
 };
 
-// A failure of a stream, which says of which tensor of which delta.
-Error Located(const ForeignDelta& delta, const std::string& name, const Error& error) {
-  if (!error.tensor.empty()) return error;  // it says so itself
-  Error located = error;
-  located.message = "'" + delta.path() + "': tensor '" + name + "': " + error.message;
-  located.path = delta.path();
-  located.tensor = name;
-  return located;
-}
-
 Error OfTensor(const ForeignDelta& delta, const std::string& name, ErrorKind kind, const std::string& why) {
   Error error{kind, "'" + delta.path() + "': tensor '" + name + "' " + why};
   error.path = delta.path();
@@ -86,13 +76,9 @@ Result<std::unique_ptr<ForeignSide>> ForeignSide::Open(const ResultSide& before,
     auto turning = std::make_shared<Turning>(wanted.checksum_kind);
     turning->index = i;
     turning->blocks = BlockCount(tensor->bytes);
-    Result<std::unique_ptr<ForeignStream>> stream = delta.Open(i, tensor->dtype, tensor->shape);
-    if (!stream.ok()) return Located(delta, wanted.name, stream.error());
-    turning->stream = std::move(*stream);
     if (turning->blocks == 0) {
-      if (Result<> end = turning->stream->End(); !end.ok()) {
-        return Located(delta, wanted.name, end.error());
-      }
+      WD_ASSIGN(const std::unique_ptr<ForeignStream> stream, delta.Open(i, tensor->dtype, tensor->shape));
+      WD_TRY(stream->End());
       turning->old_checksum = turning->new_checksum = turning->new_hasher.Finish();
     }
     side->turnings_[static_cast<size_t>(tensor - before.tensors().data())] = std::move(turning);
@@ -100,40 +86,43 @@ Result<std::unique_ptr<ForeignSide>> ForeignSide::Open(const ResultSide& before,
   return side;
 }
 
-Result<> ForeignSide::TurnBlock(Turning& turning, uint64_t block, MutableByteSpan bytes) const {
-  turning.old_hasher.Update(bytes);
-  Result<> turned = turning.stream->Turn(bytes);
-  if (turned.ok() && block + 1 == turning.blocks) turned = turning.stream->End();
-  if (!turned.ok()) {
-    return Located(delta_, delta_.tensors()[turning.index].name, turned.error());
+// A stream is opened when its tensor comes: each has buffers of its own, and there may be thousands.
+Result<> ForeignSide::TurnBlock(const Tensor& tensor, Turning& turning, uint64_t block, MutableByteSpan bytes) const {
+  if (block == 0) {
+    WD_ASSIGN(turning.stream, delta_.Open(turning.index, tensor.dtype, tensor.shape));
   }
+  turning.old_hasher.Update(bytes);
+  WD_TRY(turning.stream->Turn(bytes));
   turning.new_hasher.Update(bytes);
   turning.next = block + 1;
   if (turning.next < turning.blocks) return {};
+  WD_TRY(turning.stream->End());
   turning.stream.reset();
   turning.old_checksum = turning.old_hasher.Finish();
   turning.new_checksum = turning.new_hasher.Finish();
   return {};
 }
 
-Result<LoadedBlock> ForeignSide::Load(uint32_t tensor, uint64_t block, WalkScratch& scratch) const {
-  Result<LoadedBlock> loaded = before_.Load(tensor, block, scratch);
-  Turning* const turning = turnings_[tensor].get();
+Result<LoadedBlock> ForeignSide::Load(uint32_t index, uint64_t block, WalkScratch& scratch) const {
+  Result<LoadedBlock> loaded = before_.Load(index, block, scratch);
+  Turning* const turning = turnings_[index].get();
   if (!turning) return loaded;
-  Result<> turned;
   if (loaded.ok() && loaded->new_block.data() != scratch.new_bytes.data()) {
     scratch.new_bytes.assign(loaded->new_block.begin(), loaded->new_block.end());
   }
+  std::optional<Error> failure;
   {
     std::unique_lock lock(mutex_);
-    turn_passed_.wait(lock, [&] { return turning->next == block || failed_; });
-    if (loaded.ok() && !failed_) turned = TurnBlock(*turning, block, scratch.new_bytes);
-    if (failed_ && loaded.ok()) turned = Error{ErrorKind::kIntegrity, "another part of the delta failed"};
-    failed_ |= !loaded.ok() || !turned.ok();
+    turn_passed_.wait(lock, [&] { return turning->next == block || failure_; });
+    if (!failure_ && !loaded.ok()) failure_ = loaded.error();
+    if (!failure_) {
+      const Result<> turned = TurnBlock(tensors()[index], *turning, block, scratch.new_bytes);
+      if (!turned.ok()) failure_ = turned.error();
+    }
+    failure = failure_;
   }
   turn_passed_.notify_all();
-  if (!loaded.ok()) return loaded;
-  if (!turned.ok()) return turned.TakeError();
+  if (failure) return *failure;  // whoever waited in vain fails for the same reason
   loaded->new_block = scratch.new_bytes;
   loaded->new_digest = DigestBlock(loaded->new_block);
   loaded->same = loaded->has_old && loaded->new_digest == loaded->old_digest &&

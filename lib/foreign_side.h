@@ -36,7 +36,7 @@ class ForeignSide final : public ResultSide {
  private:
   struct Turning;
   ForeignSide(const ResultSide& before, const ForeignDelta& delta) : before_(before), delta_(delta) {}
-  Result<> TurnBlock(Turning& turning, uint64_t block, MutableByteSpan bytes) const;
+  Result<> TurnBlock(const Tensor& tensor, Turning& turning, uint64_t block, MutableByteSpan bytes) const;
 
   const ResultSide& before_;
   const ForeignDelta& delta_;
@@ -44,7 +44,7 @@ class ForeignSide final : public ResultSide {
   std::vector<std::shared_ptr<Turning>> turnings_;  // for each tensor of the result; null: it stays
   mutable std::mutex mutex_;
   mutable std::condition_variable turn_passed_;
-  mutable bool failed_ = false;
+  mutable std::optional<Error> failure_;  // the first; there is no turn after it
 };
 
 }  // namespace wdelta
