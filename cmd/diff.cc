@@ -37,10 +37,6 @@ JsonObject BlankFields() {
   return Fields(nullptr);
 }
 
-double Share(uint64_t part, uint64_t whole) {
-  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
-}
-
 // --sort: a name rises, figures fall; equal ones stay in the order of the report, which is by name.
 template <class Row>
 void SortRows(std::vector<Row>& rows, const std::string& by) {
@@ -50,19 +46,12 @@ void SortRows(std::vector<Row>& rows, const std::string& by) {
   if (by == "name") {
     std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.name < b.name; });
   } else if (by == "share") {
-    falling([](const Row& row) { return Share(row.elements_changed, row.elements); });
+    falling([](const Row& row) { return PartOf(row.elements_changed, row.elements); });
   } else if (by == "size") {
     falling([](const Row& row) { return row.elements; });
   } else {
     falling([](const Row& row) { return row.elements_changed; });
   }
-}
-
-GroupBy ParseGroupBy(const std::string& by) {
-  if (by == "layer") return GroupBy::kLayer;
-  if (by == "dtype") return GroupBy::kDtype;
-  if (by == "shard") return GroupBy::kShard;
-  return GroupBy::kTensor;
 }
 
 // Prints one report, part by part.
@@ -100,7 +89,7 @@ class DiffPrinter {
       ++shown_;
       table.AddRow({TerminalText(tensor.name), tensor.dtype, ShapeText(tensor.shape), Grouped(tensor.elements_changed),
                     Percent(tensor.elements_changed, tensor.elements),
-                    ShareBar(Share(tensor.elements_changed, tensor.elements), kBarWidth)});
+                    ShareBar(PartOf(tensor.elements_changed, tensor.elements), kBarWidth)});
     }
     if (table.empty() && more == 0) return;
     ui_.Report(ui_.Title("changed tensors") + " (share: of the tensor's own elements)\n");
@@ -126,7 +115,7 @@ class DiffPrinter {
       table.AddRow({TerminalText(group.name), Grouped(group.tensors), Grouped(group.tensors_changed),
                     Grouped(group.elements), Grouped(group.elements_changed),
                     Percent(group.elements_changed, group.elements),
-                    ShareBar(Share(group.elements_changed, group.elements), kBarWidth)});
+                    ShareBar(PartOf(group.elements_changed, group.elements), kBarWidth)});
     }
     ui_.Report(ui_.Title("by " + by) + " (share: of the row's own elements)\n");
     ui_.Report(table.Text(ui_.TableWidth()));

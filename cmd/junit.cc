@@ -2,34 +2,15 @@
 
 #include <algorithm>
 
+#include "markup.h"
 #include "ui.h"
 
 namespace wdelta {
 
 namespace {
 
-// TerminalText leaves neither control characters nor broken UTF-8, which XML forbids even as references.
 std::string XmlText(std::string_view text) {
-  std::string escaped;
-  for (const char c : TerminalText(text)) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      default:
-        escaped += c;
-    }
-  }
-  return escaped;
+  return EscapeMarkup(TerminalText(text));
 }
 
 }  // namespace

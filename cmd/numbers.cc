@@ -15,6 +15,10 @@ std::string Counted(uint64_t number, std::string_view noun) {
   return Grouped(number) + ' ' + std::string(noun) + (number == 1 ? "" : "s");
 }
 
+double PartOf(uint64_t part, uint64_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
 std::string Percent(uint64_t part, uint64_t whole) {
   if (whole == 0) return "-";
   if (part == 0) return "0 %";

@@ -12,6 +12,7 @@ namespace wdelta {
 
 std::string Grouped(uint64_t number);                         // 1,234,567
 std::string Counted(uint64_t number, std::string_view noun);  // "1 tensor", "1,234 tensors"
+double PartOf(uint64_t part, uint64_t whole);                 // 0 of nothing
 std::string Percent(uint64_t part, uint64_t whole);           // "0.98 %"; "-" of nothing; never a false 0 or 100
 std::string ByteSize(uint64_t bytes);                         // "1.2 GiB"
 std::string ShapeText(const std::vector<uint64_t>& shape);    // "[4, 1024]"

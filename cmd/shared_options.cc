@@ -23,4 +23,12 @@ Level ChosenLevel(const Arguments& arguments) {
   return level == "fast" ? Level::kFast : level == "max" ? Level::kMax : Level::kDefault;
 }
 
+GroupBy ParseGroupBy(const std::string& by) {
+  if (by == "layer") return GroupBy::kLayer;
+  if (by == "module") return GroupBy::kModule;
+  if (by == "dtype") return GroupBy::kDtype;
+  if (by == "shard") return GroupBy::kShard;
+  return GroupBy::kTensor;
+}
+
 }  // namespace wdelta

@@ -1,5 +1,5 @@
 // Options that several commands share. --include and --exclude: which files beside the weights belong to the
-// checkpoint, on top of the default choice or out of it. --level: how small a pack shall be.
+// checkpoint, on top of the default choice or out of it. --level: how small a pack shall be. --by: what a row is.
 #pragma once
 
 #include <vector>
@@ -15,5 +15,7 @@ FileChoice ChosenFiles(const Arguments& arguments);
 
 OptionRow LevelRow();
 Level ChosenLevel(const Arguments& arguments);
+
+GroupBy ParseGroupBy(const std::string& by);  // "layer"; anything else that an option allows is a row for each tensor
 
 }  // namespace wdelta

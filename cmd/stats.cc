@@ -27,13 +27,6 @@ JsonObject BlankFields() {
   return fields;
 }
 
-GroupBy ParseGroupBy(const std::string& by) {
-  if (by == "layer") return GroupBy::kLayer;
-  if (by == "module") return GroupBy::kModule;
-  if (by == "dtype") return GroupBy::kDtype;
-  return GroupBy::kTensor;
-}
-
 // What changed most comes first; layers stand as they do in the model.
 std::vector<GroupRow> RowsOf(const StatsReport& report, const std::string& by) {
   std::vector<GroupRow> rows = Group(report.tensors, ParseGroupBy(by));

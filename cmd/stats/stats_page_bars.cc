@@ -16,16 +16,13 @@ std::string StepBars(const StatsReport& report) {
     all += row.down + row.up;
   }
   if (all == 0) return "";
-  const auto share = [](uint64_t part, uint64_t whole) {
-    return static_cast<double>(part) / static_cast<double>(whole);
-  };
   std::string rows;
   for (const StepRow& row : report.steps) {
     const std::string range =
         row.least == row.most ? Grouped(row.least) : Grouped(row.least) + "\u2013" + Grouped(row.most);
     rows += fmt::format("<tr><td class=\"n\">{}</td><td class=\"n\">{}</td>{}{}<td class=\"n\">{}</td></tr>\n", range,
-                        FineShare(row.down, all), BarCell(share(row.down, most), "left"), BarCell(share(row.up, most)),
-                        FineShare(row.up, all));
+                        FineShare(row.down, all), BarCell(PartOf(row.down, most), "left"),
+                        BarCell(PartOf(row.up, most)), FineShare(row.up, all));
   }
   return "<div>\n<h3>Steps of the changed elements, down and up</h3>\n" +
          PageTable("Steps", {{"Steps", true}, {"Down", true}, {""}, {""}, {"Up", true}}, rows) +

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "markup.h"
 #include "numbers.h"
 #include "table.h"
 
@@ -23,29 +24,7 @@ std::string BothEnds(std::string_view text) {
 }  // namespace
 
 std::string MarkupText(std::string_view text, size_t width) {
-  std::string escaped;
-  for (const char c : ShortenMiddle(TerminalText(BothEnds(text)), width)) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      case '\'':
-        escaped += "&#39;";
-        break;
-      default:
-        escaped += c;
-    }
-  }
-  return escaped;
+  return EscapeMarkup(ShortenMiddle(TerminalText(BothEnds(text)), width));
 }
 
 std::string NameMarkup(std::string_view name, size_t width) {
@@ -65,7 +44,7 @@ std::string FineShare(double share) {
 }
 
 std::string FineShare(uint64_t part, uint64_t whole) {
-  return whole == 0 ? "-" : FineShare(static_cast<double>(part) / static_cast<double>(whole));
+  return whole == 0 ? "-" : FineShare(PartOf(part, whole));
 }
 
 std::string ShortFigure(double number) {

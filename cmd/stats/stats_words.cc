@@ -33,10 +33,6 @@ std::string RecordsText(const StatsReport& report, const RecordSummary& summary)
 
 }  // namespace
 
-double PartOf(uint64_t part, uint64_t whole) {
-  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
-}
-
 std::string ShortCount(uint64_t number) {
   if (number < 10000) return Grouped(number);
   static constexpr const char* kUnits[] = {"", "k", "M", "G", "T", "P", "E"};

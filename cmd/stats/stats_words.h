@@ -6,11 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "numbers.h"
 #include "stats/stats_view.h"
 
 namespace wdelta {
-
-double PartOf(uint64_t part, uint64_t whole);  // 0 of nothing
 
 // At most four characters and a unit, "2.13 M"; small numbers are exact. For columns that have no room.
 std::string ShortCount(uint64_t number);

@@ -79,22 +79,6 @@ class PartOfFile final : public ByteFeed {
   size_t used_ = 0;
 };
 
-class PartOfMemory final : public ByteFeed {
- public:
-  explicit PartOfMemory(Bytes bytes) : bytes_(std::move(bytes)) {}
-  uint64_t left() const override { return bytes_.size() - at_; }
-  Result<> Read(MutableByteSpan out) override {
-    if (out.size() > left()) return Error{ErrorKind::kIntegrity, "ends too early"};
-    std::copy_n(bytes_.begin() + static_cast<ptrdiff_t>(at_), out.size(), out.begin());
-    at_ += out.size();
-    return {};
-  }
-
- private:
-  Bytes bytes_;
-  size_t at_ = 0;
-};
-
 }  // namespace
 
 std::unique_ptr<ForeignStream> OverwriteStream(std::unique_ptr<PositionSource> positions,
@@ -104,10 +88,6 @@ std::unique_ptr<ForeignStream> OverwriteStream(std::unique_ptr<PositionSource> p
 
 std::unique_ptr<ByteFeed> FilePart(std::shared_ptr<const File> file, uint64_t begin, uint64_t end) {
   return std::make_unique<PartOfFile>(std::move(file), begin, end);
-}
-
-std::unique_ptr<ByteFeed> MemoryPart(Bytes bytes) {
-  return std::make_unique<PartOfMemory>(std::move(bytes));
 }
 
 Error ForeignError(std::string_view kind, const std::string& path, const std::string& why) {

@@ -51,7 +51,6 @@ class ForeignDelta {
   // What it calls its result and its base; empty: it does not say.
   const std::string& version() const { return version_; }
   const std::string& base_version() const { return base_version_; }
-  bool whole() const { return whole_; }  // every tensor is there in full: it needs no base
 
   // A stream for tensors()[index], which the base has in this form. Fails if the delta cannot be of such a tensor.
   // May be called from several threads at once.
@@ -63,7 +62,6 @@ class ForeignDelta {
   uint64_t bytes_ = 0;
   std::vector<ForeignTensor> tensors_;
   std::string version_, base_version_;
-  bool whole_ = false;
 };
 
 // Opens a delta of any known foreign format, told by its content. Reads what describes it, and checks that.
@@ -104,8 +102,6 @@ std::unique_ptr<ForeignStream> OverwriteStream(std::unique_ptr<PositionSource> p
 
 // Part of a file, buffered.
 std::unique_ptr<ByteFeed> FilePart(std::shared_ptr<const File> file, uint64_t begin, uint64_t end);
-// Bytes in memory.
-std::unique_ptr<ByteFeed> MemoryPart(Bytes bytes);
 
 // "'x' is no TRL patch: why", with the path.
 Error ForeignError(std::string_view kind, const std::string& path, const std::string& why);

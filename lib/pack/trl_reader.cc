@@ -95,7 +95,7 @@ class TrlPatch final : public ForeignDelta {
     const Part& part = parts_[index];
     WD_TRY(ExpectForm(*this, tensor, dtype, shape));
     auto values = FilePart(file_, data_at_ + part.values_begin, data_at_ + part.values_end);
-    if (whole_) return NamedStream(std::make_unique<Replacement>(std::move(values)), *this, tensor);
+    if (is_anchor_) return NamedStream(std::make_unique<Replacement>(std::move(values)), *this, tensor);
 
     const std::optional<uint64_t> bytes = TensorBytes(dtype, shape);
     if (!bytes || *bytes / 2 > kMostElements) {
@@ -126,7 +126,7 @@ class TrlPatch final : public ForeignDelta {
   }
 
   Result<> ReadAnchor(const SafetensorsHeader& header) {
-    whole_ = true;
+    is_anchor_ = true;
     std::map<std::string_view, size_t> by_name;
     for (size_t i = 0; i < header.tensor_count(); ++i) by_name.emplace(header.tensor(i).name, i);
     for (const auto& [name, i] : by_name) {
@@ -184,6 +184,7 @@ class TrlPatch final : public ForeignDelta {
 
   static std::string NotBf16(Dtype dtype) { return "its values are " + std::string(DtypeName(dtype)) + ", not BF16"; }
 
+  bool is_anchor_ = false;  // every tensor is there in full
   std::shared_ptr<const File> file_;
   uint64_t data_at_ = 0;
   std::vector<Part> parts_;  // beside tensors_

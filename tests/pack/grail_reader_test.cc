@@ -77,7 +77,6 @@ TEST_CASE("a grail delta says its tensors with their forms, and is known by its 
   CHECK((*delta)->kind() == "grail delta");
   CHECK((*delta)->version().empty());
   CHECK((*delta)->base_version().empty());
-  CHECK_FALSE((*delta)->whole());
   REQUIRE((*delta)->tensors().size() == 1);
   CHECK((*delta)->tensors()[0].name == "w");
   CHECK((*delta)->tensors()[0].dtype == Dtype::kBF16);

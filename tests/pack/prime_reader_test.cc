@@ -100,7 +100,6 @@ TEST_CASE("a prime-rl update says its steps, its size and its tensors with their
   CHECK((*update)->kind() == "prime-rl update");
   CHECK((*update)->version() == "8");
   CHECK((*update)->base_version() == "7");
-  CHECK_FALSE((*update)->whole());
   CHECK((*update)->bytes() == manifest.Text().size() + PatchText(patch).size());
   REQUIRE((*update)->tensors().size() == 2);
   CHECK((*update)->tensors()[0].name == "a");

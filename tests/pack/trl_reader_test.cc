@@ -88,7 +88,6 @@ TEST_CASE("a TRL patch says its version, its size and its tensors by name") {
     CHECK((*delta)->kind() == "TRL patch");
     CHECK((*delta)->version() == "7");
     CHECK((*delta)->base_version().empty());
-    CHECK_FALSE((*delta)->whole());
     CHECK((*delta)->bytes() == patch.folder.Read("patch").size());
     REQUIRE((*delta)->tensors().size() == 2);
     CHECK((*delta)->tensors()[0].name == "a.val");
@@ -114,7 +113,6 @@ TEST_CASE("a TRL anchor holds every tensor in full, whatever its name ends in") 
   const std::vector<MadeTensor> tensors = {{"w.idx", Dtype::kBF16, kShape, kNew}, {"a", Dtype::kBF16, {}, {3, 4}}};
   const auto anchor = patch.Open(tensors, Said("gap_delta", "False"));
   REQUIRE_OK(anchor);
-  CHECK((*anchor)->whole());
   REQUIRE((*anchor)->tensors().size() == 2);
   CHECK((*anchor)->tensors()[1].shape == kShape);
   for (const size_t block : {1, 3, 16}) CHECK(*TurnTensor(**anchor, 1, Dtype::kBF16, kShape, kOld, block) == kNew);
