@@ -1,6 +1,6 @@
-// What a foreign delta leads to, as a side that a walk can go over: the tensors of what is before, some of them turned
-// by the delta's streams. Streams run front to back, so the blocks of a turned tensor are loaded in their order,
-// however many threads ask; all else is read at the same time.
+// What foreign deltas lead to, one after the other, as a side that a walk can go over: the tensors of what is before,
+// some of them turned by the deltas' streams. Streams run front to back, so the blocks of a turned tensor are loaded in
+// their order, however many threads ask; all else is read at the same time.
 #pragma once
 
 #include <condition_variable>
@@ -17,10 +17,13 @@ std::unique_ptr<ResultSide> SelfSide(const Checkpoint& checkpoint);
 
 class ForeignSide final : public ResultSide {
  public:
-  // `applied`: tensors of the delta that are new already, and stay as they are. Fails with kConflict if `before` does
-  // not have the tensors of the delta. Both must outlive it. For one walk.
-  static Result<std::unique_ptr<ForeignSide>> Open(const ResultSide& before, const ForeignDelta& delta,
-                                                   const std::vector<bool>& applied);
+  using Deltas = std::vector<std::unique_ptr<ForeignDelta>>;
+  // For each tensor of the result, how many of the deltas that touch it are behind it already: they are passed over.
+  using Passed = std::vector<size_t>;
+
+  // Fails with kConflict if `before` does not have the tensors of the deltas. Both must outlive it. For one walk.
+  static Result<std::unique_ptr<ForeignSide>> Open(const ResultSide& before, const Deltas& deltas,
+                                                   const Passed& passed);
 
   const Layout& layout() const override { return before_.layout(); }
   const std::vector<Tensor>& tensors() const override { return before_.tensors(); }
@@ -29,19 +32,19 @@ class ForeignSide final : public ResultSide {
     return before_.ReadFileBlock(file, number);
   }
 
-  // After the walk: which tensors of the delta were new before it came, by their checksums: to turn an XOR twice would
-  // turn it back. kConflict if a tensor is neither the old nor the new one.
-  Result<std::vector<bool>> Judge() const;
+  // After the walk: which deltas each tensor had behind it before they came, by their checksums, because to turn an XOR
+  // twice would turn it back. If that is not what was passed over, the walk has to be made again. kConflict if a
+  // tensor is none of those that the deltas lead to, and does not become one.
+  Result<Passed> Judge() const;
 
  private:
   struct Turning;
-  ForeignSide(const ResultSide& before, const ForeignDelta& delta) : before_(before), delta_(delta) {}
-  Result<> TurnBlock(const Tensor& tensor, Turning& turning, uint64_t block, MutableByteSpan bytes) const;
+  struct TurnedTensor;
+  explicit ForeignSide(const ResultSide& before) : before_(before) {}
+  static Result<> TurnBlock(const Tensor& tensor, TurnedTensor& turned, uint64_t block, MutableByteSpan bytes);
 
   const ResultSide& before_;
-  const ForeignDelta& delta_;
-  std::vector<bool> applied_;
-  std::vector<std::shared_ptr<Turning>> turnings_;  // for each tensor of the result; null: it stays
+  std::vector<std::shared_ptr<TurnedTensor>> turned_;  // for each tensor of the result; null: it stays
   mutable std::mutex mutex_;
   mutable std::condition_variable turn_passed_;
   mutable std::optional<Error> failure_;  // the first; there is no turn after it

@@ -11,29 +11,32 @@ namespace wdelta {
 
 namespace {
 
-// A pack of what leads from `base` through `before` to the delta's result.
-Result<std::unique_ptr<DeltaReader>> ImportDelta(const Checkpoint& base, const ResultSide& before,
-                                                 const ForeignDelta& delta, const Context& context) {
+// A pack of what leads from `base` through `before` to the result of the deltas.
+Result<std::unique_ptr<DeltaReader>> ImportDeltas(const Checkpoint& base, const ResultSide& before,
+                                                  const ForeignSide::Deltas& deltas, std::optional<File>& made,
+                                                  const Context& context) {
   const std::string path = TemporaryPath("import");
-  std::vector<bool> applied(delta.tensors().size());
+  ForeignSide::Passed passed(before.tensors().size());
   for (;;) {
-    WD_ASSIGN(const std::unique_ptr<ForeignSide> side, ForeignSide::Open(before, delta, applied));
+    WD_ASSIGN(const std::unique_ptr<ForeignSide> side, ForeignSide::Open(before, deltas, passed));
     WD_ASSIGN(Written written, WriteDelta(&base, *side, context, [&](const DeltaIndex& plan) {
                 return CreatePack(path, plan, {Level::kFast, nullptr, false});
               }));
-    WD_ASSIGN(const std::vector<bool> found_applied, side->Judge());
-    if (found_applied != applied) {  // those are not to be turned again
-      applied = found_applied;
+    WD_ASSIGN(const ForeignSide::Passed found, side->Judge());
+    if (found != passed) {  // those are not to be turned again
+      passed = found;
       continue;
     }
-    if (std::find(applied.begin(), applied.end(), true) != applied.end()) {
-      context.note("'" + base.path() + "' already has what '" + delta.path() + "' leads to, or a part of it");
+    if (std::any_of(passed.begin(), passed.end(), [](size_t count) { return count > 0; })) {
+      context.note("'" + base.path() + "' already has what '" + deltas.back()->path() + "' leads to, or a part of it");
     }
     WD_TRY(written.writer->Finish(written.index));
-    Result<File> file = File::OpenForRead(path);
+    Result<File> file = File::OpenForRead(path), again = File::OpenForRead(path);
     unlink(path.c_str());
     if (!file.ok()) return file.TakeError();
-    return OpenPack(std::move(*file), delta.path(), Trust::kIndex);  // messages name what was given
+    if (!again.ok()) return again.TakeError();
+    made.emplace(std::move(*again));
+    return OpenPack(std::move(*file), deltas.back()->path(), Trust::kIndex);  // messages name what was given
   }
 }
 
@@ -57,8 +60,8 @@ void TellUnproved(const ForeignDelta& delta, const Context& context) {
   }
 }
 
-// Puts a foreign delta behind `opened.deltas`: all of them become one pack.
-Result<> AddForeign(const ForeignDelta& delta, DeltasOnBase& opened, const Context& context) {
+// Puts foreign deltas behind `opened.deltas`: all of them become one pack.
+Result<> AddForeign(const ForeignSide::Deltas& deltas, DeltasOnBase& opened, const Context& context) {
   std::unique_ptr<ResultSide> before;
   if (opened.deltas.empty()) {
     before = SelfSide(*opened.base);
@@ -66,7 +69,7 @@ Result<> AddForeign(const ForeignDelta& delta, DeltasOnBase& opened, const Conte
     WD_ASSIGN(before, OpenChain(opened.base.get(), std::move(opened.deltas)));
   }
   opened.deltas.clear();
-  WD_ASSIGN(opened.deltas.emplace_back(), ImportDelta(*opened.base, *before, delta, context));
+  WD_ASSIGN(opened.deltas.emplace_back(), ImportDeltas(*opened.base, *before, deltas, opened.imported, context));
   return {};
 }
 
@@ -89,20 +92,27 @@ Result<DeltasOnBase> OpenOnBase(const std::string& base, const std::vector<std::
     return opened;
   }
   std::string version;  // that the foreign delta just before leads to
+  ForeignSide::Deltas waiting;
   size_t next_own = 0;
   for (size_t i = 0; i < paths.size(); ++i) {
-    if (next_own < own.size() && own[next_own] == paths[i]) {
+    const bool is_own = next_own < own.size() && own[next_own] == paths[i];
+    if (!waiting.empty() && (is_own || waiting.size() == kMostAtOnce)) {
+      WD_TRY(AddForeign(waiting, opened, context));
+      waiting.clear();
+    }
+    if (is_own) {
       opened.deltas.push_back(std::move(readers[next_own++]));
       version.clear();
       continue;
     }
-    WD_ASSIGN(const std::unique_ptr<ForeignDelta> delta, OpenForeign(paths[i]));
+    WD_ASSIGN(std::unique_ptr<ForeignDelta> delta, OpenForeign(paths[i]));
     if (i > 0) WD_TRY(ExpectVersion(*delta, version, paths[i - 1]));
     TellUnproved(*delta, context);
     opened.bytes += delta->bytes();
-    WD_TRY(AddForeign(*delta, opened, context));
     version = delta->version();
+    waiting.push_back(std::move(delta));
   }
+  if (!waiting.empty()) WD_TRY(AddForeign(waiting, opened, context));
   return opened;
 }
 

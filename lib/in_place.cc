@@ -54,13 +54,21 @@ FilePlan PlanFiles(const Layout& base, const Layout& result) {
 
 }  // namespace
 
-Result<> RecoverInPlace(const std::string& path, bool durable) {
-  if (!Journal::Exists(path)) return {};
+Result<std::string> RecoverInPlace(const std::string& path, bool durable) {
+  if (!Journal::Exists(path)) return std::string();
   WD_ASSIGN(Journal journal, Journal::Open(path, durable));
   return journal.Recover();
 }
 
-Result<> ApplyInPlace(const Checkpoint& base, const ChainSide& chain, bool durable, const Context& context) {
+Result<> DropJournal(const std::string& path, bool durable) {
+  if (!Journal::Exists(path)) return {};
+  WD_ASSIGN(const Journal journal, Journal::Open(path, durable));
+  journal.Drop();
+  return {};
+}
+
+Result<> ApplyInPlace(const Checkpoint& base, const ChainSide& chain, const File* only_copy, bool durable,
+                      const Context& context) {
   const Layout& layout = chain.layout();
   WD_TRY(RefuseSharedFiles(base));
   if (base.layout().lone_file && (layout.file_count() != 1 || layout.shards[0].path != kLoneShard)) {
@@ -70,6 +78,7 @@ Result<> ApplyInPlace(const Checkpoint& base, const ChainSide& chain, bool durab
     return error;
   }
   WD_ASSIGN(Journal journal, Journal::Open(base.path(), durable));
+  if (only_copy) WD_TRY(journal.KeepPack(*only_copy));
   const FilePlan plan = PlanFiles(base.layout(), layout);
   for (size_t file = 0; file < layout.file_count(); ++file) {
     if (!plan.staged[file]) continue;

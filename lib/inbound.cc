@@ -17,10 +17,11 @@ namespace {
 struct Opened {
   std::unique_ptr<Checkpoint> base;
   std::unique_ptr<ChainSide> chain;
+  std::optional<File> imported;  // the pack of a chain that foreign deltas end
 };
 
 // `base` may also name an anchor pack, which then is the first delta.
-Result<Opened> OpenBaseAndDeltas(const std::string& base, std::vector<std::string> deltas, Trust trust,
+Result<Opened> OpenBaseAndDeltas(const std::string& base, std::vector<std::string> deltas, Trust trust, bool in_place,
                                  const Context& context) {
   std::error_code failed;
   bool from_anchor = base == "-";
@@ -40,6 +41,11 @@ Result<Opened> OpenBaseAndDeltas(const std::string& base, std::vector<std::strin
     WD_ASSIGN(DeltasOnBase on_base, OpenOnBase(base, deltas, trust, context));
     opened.base = std::move(on_base.base);
     readers = std::move(on_base.deltas);
+    opened.imported = std::move(on_base.imported);
+    if (in_place && opened.imported && readers.size() > 1) {
+      return Error{ErrorKind::kRefused, "in place, nothing can come after a delta of another system",
+                   "apply the others afterwards, or write a new checkpoint with -o"};
+    }
   }
   WD_ASSIGN(opened.chain, OpenChain(opened.base.get(), std::move(readers)));
   return opened;
@@ -158,7 +164,7 @@ Result<VerifyReport> VerifyForeign(const VerifyRequest& request, const Context& 
     context.note("without its base ('--against') only the structure of '" + request.target + "' is proved");
     return report;
   }
-  WD_ASSIGN(const Opened opened, OpenBaseAndDeltas(request.against, {request.target}, Trust::kIndex, context));
+  WD_ASSIGN(const Opened opened, OpenBaseAndDeltas(request.against, {request.target}, Trust::kIndex, false, context));
   WD_TRY(Rebuild(opened, nullptr, context));
   report.identity = HexIdentity(opened.chain->last().index().result);
   return report;
@@ -204,18 +210,9 @@ Result<VerifyReport> VerifyPulled(const VerifyRequest& request, const ReplicaVer
   return error;
 }
 
-}  // namespace
-
-Result<ApplyReport> Apply(const ApplyRequest& request, const Context& context) {
-  return ApplyDeltas(request, Trust::kWhole, context);
-}
-
-Result<ApplyReport> ApplyDeltas(const ApplyRequest& request, Trust trust, const Context& context) {
-  if (request.in_place == !request.output.empty()) {
-    return Error{ErrorKind::kUsage, "apply needs an output or 'in place', not both"};
-  }
-  if (request.in_place) WD_TRY(RecoverInPlace(request.base, request.durable));
-  WD_ASSIGN(const Opened opened, OpenBaseAndDeltas(request.base, request.deltas, trust, context));
+// Apply(), where nothing is left of an earlier run.
+Result<ApplyReport> ApplyAfresh(const ApplyRequest& request, Trust trust, const Context& context) {
+  WD_ASSIGN(const Opened opened, OpenBaseAndDeltas(request.base, request.deltas, trust, request.in_place, context));
   const DeltaIndex& last = opened.chain->last().index();
   ApplyReport report;
   report.totals = last.totals;
@@ -228,7 +225,10 @@ Result<ApplyReport> ApplyDeltas(const ApplyRequest& request, Trust trust, const 
       return Error{ErrorKind::kUsage, "'" + request.base + "' is no checkpoint that could be patched in place"};
     WD_ASSIGN(changes, Rebuild(opened, nullptr, context));
     const bool same_files = opened.base->layout().Digest() == last.result.layout;
-    if (changes > 0 || !same_files) WD_TRY(ApplyInPlace(*opened.base, *opened.chain, request.durable, context));
+    if (changes > 0 || !same_files) {
+      WD_TRY(ApplyInPlace(*opened.base, *opened.chain, opened.imported ? &*opened.imported : nullptr, request.durable,
+                          context));
+    }
   } else {
     WD_ASSIGN(CheckpointEditor editor,
               CheckpointEditor::Create(request.output, opened.chain->layout(), request.durable));
@@ -237,13 +237,39 @@ Result<ApplyReport> ApplyDeltas(const ApplyRequest& request, Trust trust, const 
   }
   report.already_applied = changes == 0 && opened.base && opened.base->layout().Digest() == last.result.layout &&
                            opened.chain->first().index().base.state != last.result.state;
+  return report;
+}
+
+// What an interrupted run left in the checkpoint is carried out, so that it is one of the states that people know.
+Result<> FinishInterrupted(const ApplyRequest& request, const Context& context) {
+  WD_ASSIGN(const std::string pack, RecoverInPlace(request.base, request.durable));
+  if (pack.empty()) return {};
+  ApplyRequest rest = request;
+  rest.deltas = {pack};
+  WD_TRY(ApplyAfresh(rest, Trust::kWhole, context));
+  context.note("an interrupted run on '" + request.base + "' was finished");
+  return DropJournal(request.base, request.durable);
+}
+
+}  // namespace
+
+Result<ApplyReport> Apply(const ApplyRequest& request, const Context& context) {
+  return ApplyDeltas(request, Trust::kWhole, context);
+}
+
+Result<ApplyReport> ApplyDeltas(const ApplyRequest& request, Trust trust, const Context& context) {
+  if (request.in_place == !request.output.empty()) {
+    return Error{ErrorKind::kUsage, "apply needs an output or 'in place', not both"};
+  }
+  if (request.in_place) WD_TRY(FinishInterrupted(request, context));
+  WD_ASSIGN(ApplyReport report, ApplyAfresh(request, trust, context));
   if (report.already_applied) context.note("'" + request.base + "' already has what the delta leads to");
   return report;
 }
 
 Result<StateDigests> ProveDeltas(const std::vector<std::string>& packs, const Context& context) {
   WD_ASSIGN(const Opened opened,
-            OpenBaseAndDeltas(packs.front(), {packs.begin() + 1, packs.end()}, Trust::kIndex, context));
+            OpenBaseAndDeltas(packs.front(), {packs.begin() + 1, packs.end()}, Trust::kIndex, false, context));
   WD_TRY(Rebuild(opened, nullptr, context));
   return opened.chain->last().index().result;
 }

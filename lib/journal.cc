@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr uint64_t kSegmentBytes = uint64_t{128} << 20;
-constexpr std::string_view kSegment = "/segment", kCommit = "/commit", kNew = "/new/";
+constexpr std::string_view kSegment = "/segment", kCommit = "/commit", kNew = "/new/", kPack = "/pack";
 
 std::string JournalFolder(const std::string& checkpoint) {
   std::error_code failed;
@@ -64,12 +64,21 @@ std::string Journal::Target(const std::string& path) const {
   return lone_file_ ? checkpoint_ : checkpoint_ + "/" + path;
 }
 
-Result<> Journal::Recover() {
+Result<std::string> Journal::Recover() {
   std::error_code failed;
   if (fs::exists(folder_ + std::string(kSegment), failed)) WD_TRY(Replay());
   if (fs::exists(folder_ + std::string(kCommit), failed)) WD_TRY(CarryOut());
-  RemoveTree(folder_);
-  return {};
+  if (!fs::exists(folder_ + std::string(kPack), failed)) {
+    Drop();
+    return std::string();
+  }
+  RemoveTree(folder_ + std::string(kNew));
+  WD_TRY(Remove(folder_ + std::string(kCommit)));
+  return folder_ + std::string(kPack);
+}
+
+Result<> Journal::KeepPack(const File& pack) const {
+  return CopyInto(pack, folder_ + std::string(kPack), durable_);
 }
 
 // A record: text shard, u64 offset, u32 length, u8 unit, u8 whole, u32 positions, u32 value bytes, positions, values.
@@ -191,7 +200,7 @@ Result<> Journal::Commit(const std::vector<std::string>& staged, const std::vect
   }
   WD_TRY(WriteAtomically(std::string(kCommit), list.bytes()));
   WD_TRY(CarryOut());
-  RemoveTree(folder_);
+  Drop();
   return {};
 }
 

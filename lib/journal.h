@@ -3,6 +3,8 @@
 //   segment   new values of some blocks, complete and on disk before the first of these blocks is touched
 //   new/      files that replace others or are added, built beside them
 //   commit    the list of files to rename and remove, written when all else is done
+//   pack      what the blocks become, if the caller could not give it a second time: a delta of another system fits the
+//             base as it was, and not one that is half new
 // A segment holds absolute values, so that replaying it mends a block that a crash left half written.
 #pragma once
 
@@ -17,8 +19,12 @@ class Journal {
   // Whether an interrupted run has left one.
   static bool Exists(const std::string& path);
 
-  // Carries out a complete segment and a complete commit that an interrupted run left, and drops the rest.
-  Result<> Recover();
+  // Carries out a complete segment and a complete commit that an interrupted run left, and drops the rest. Only a pack
+  // stays: its path, or empty.
+  Result<std::string> Recover();
+  // Keeps a copy of a pack until Commit.
+  Result<> KeepPack(const File& pack) const;
+  void Drop() const { RemoveTree(folder_); }
 
   // Notes the new values of `length` bytes at `offset` of a shard. Writes them through, as Flush does, when enough has
   // come together.

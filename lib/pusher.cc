@@ -157,24 +157,12 @@ class Pusher {
     if (path == "-") {
       WD_ASSIGN(const File spooled, SpoolStandardInput());
       temporary = TemporaryPath("push.wdp");
-      WD_TRY(CopyInto(spooled, temporary));
+      WD_TRY(CopyInto(spooled, temporary, false));
       path = temporary;
     }
     Result<> pushed = PushPackAt(path);
     if (!temporary.empty()) unlink(temporary.c_str());
     return pushed;
-  }
-
-  static Result<> CopyInto(const File& from, const std::string& path) {
-    WD_ASSIGN(const FileIdentity identity, from.Identify());
-    WD_ASSIGN(const std::unique_ptr<ByteSink> sink, OpenSink(path, false));
-    Bytes piece(1 << 20);
-    for (uint64_t at = 0; at < identity.size; at += piece.size()) {
-      const MutableByteSpan part = MutableByteSpan(piece).first(std::min<uint64_t>(piece.size(), identity.size - at));
-      WD_TRY(from.ReadAt(at, part));
-      WD_TRY(sink->Write(part));
-    }
-    return sink->Commit();
   }
 
   Result<> PushPackAt(const std::string& path) {
@@ -197,7 +185,7 @@ class Pusher {
     }
     // The mirror has to follow even if this process does not live to see it.
     WD_ASSIGN(const File file, File::OpenForRead(path));
-    WD_TRY(CopyInto(file, home_->spool_path()));
+    WD_TRY(CopyInto(file, home_->spool_path(), false));
     WD_TRY(home_->WriteSpool(spool));
     WD_ASSIGN(const bool won, Commit(pack, spool));
     if (!won) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "import.h"
 #include "support/expect.h"
 #include "support/random_checkpoint.h"
 #include "wdelta.h"
@@ -111,6 +112,48 @@ TEST_CASE("every format leads to the very result, through every other, and twice
       folder.Remove("converted");
     }
   }
+}
+
+TEST_CASE("a long row of deltas leads to its end from every one of its states, and from a mixture of them") {
+  const uint64_t seed = std::random_device{}();
+  std::printf("rows of deltas: seed %llu\n", static_cast<unsigned long long>(seed));
+  CAPTURE(seed);
+  Dice dice(seed);
+  const ScratchFolder folder;
+  constexpr size_t kSteps = kMostAtOnce + 4;
+  MadeCheckpoint model;
+  for (const char* shard : {"m-0.safetensors", "m-1.safetensors", "m-2.safetensors"}) {
+    MadeTensor tensor{std::string("of ") + shard, Dtype::kBF16, {4000}, RandomBytes(dice, 8000)};
+    model.shards.push_back({shard, {std::move(tensor)}, {}, 0});
+  }
+  const auto name = [](const char* kind, size_t step) { return kind + std::to_string(step); };
+  WriteCheckpoint(folder, "s0", model);
+  std::vector<std::string> deltas;
+  for (size_t step = 1; step <= kSteps; ++step) {
+    model = RandomStep(dice, model);
+    WriteCheckpoint(folder, name("s", step), model);
+    PackRequest request{.inputs = {folder / name("s", step - 1), folder / name("s", step)}, .format = "canonical"};
+    request.encoding = dice.OneIn(2) ? "xor" : "overwrite";
+    request.version = std::to_string(step);
+    request.base_version = std::to_string(step - 1);
+    request.output = deltas.emplace_back(folder / name("d", step));
+    REQUIRE_OK(Pack(request, {}));
+  }
+  const auto last = folder.TreeOf(name("s", kSteps));
+  for (size_t step = 0; step <= kSteps; ++step) {
+    CAPTURE(step);
+    // What is turned in one walk is recognised, and not what comes after.
+    const std::vector<std::string> rest(deltas.begin() + (step > kMostAtOnce ? kSteps - kMostAtOnce : 0), deltas.end());
+    REQUIRE_OK(Apply({.base = folder / name("s", step), .deltas = rest, .output = folder / "out", .durable = false},
+                     {.threads = 2}));
+    CHECK(folder.TreeOf("out") == last);
+    folder.Remove("out");
+  }
+  for (const MadeShard& shard : model.shards) {  // each tensor from another state
+    folder.Write("mixed/" + shard.name, folder.Read(name("s", dice.Below(kMostAtOnce + 1)) + "/" + shard.name));
+  }
+  REQUIRE_OK(Apply({.base = folder / "mixed", .deltas = deltas, .in_place = true, .durable = false}, {}));
+  CHECK(folder.TreeOf("mixed") == last);
 }
 
 }  // namespace

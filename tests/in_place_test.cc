@@ -232,5 +232,30 @@ TEST_CASE("a half-patched checkpoint is finished by the same call") {
   CHECK(steps.folder.TreeOf("1") == steps.folder.TreeOf("3"));
 }
 
+TEST_CASE("a half-patched checkpoint is finished from the pack that the journal kept of another system's delta") {
+  const ScratchFolder folder;
+  MadeCheckpoint made;
+  made.shards = {{"a.safetensors", {Ramp("w", 1'500'000)}, {}, 0}};  // three blocks
+  WriteCheckpoint(folder, "1", made);
+  for (size_t at = 0; at < made.shards[0].tensors[0].data.size(); at += 999) made.shards[0].tensors[0].data[at] ^= 1;
+  WriteCheckpoint(folder, "2", made);
+  REQUIRE_OK(Pack({.inputs = {folder / "1", folder / "2"}, .output = folder / "xor", .format = "canonical"}, {}));
+  MakePack(folder, "1", "2");
+  const std::string before = folder.Read("1/a.safetensors"), after = folder.Read("2/a.safetensors");
+  const std::string half = after.substr(0, 2 << 20) + before.substr(2 << 20);
+  folder.Write("1/a.safetensors", half);
+  CHECK_FAILS(Patch(folder, "1", {"xor"}), ErrorKind::kConflict, "does not become what it should");
+  for (const std::string& found : {half, before, after}) {
+    folder.Write("1/a.safetensors", found);
+    {
+      const auto journal = Journal::Open(folder / "1", true);
+      REQUIRE_OK(journal);
+      REQUIRE_OK(journal->KeepPack(*File::OpenForRead(folder / "12.wdp")));
+    }
+    REQUIRE_OK(Patch(folder, "1", {"xor"}));
+    CHECK(folder.TreeOf("1") == folder.TreeOf("2"));
+  }
+}
+
 }  // namespace
 }  // namespace wdelta

@@ -245,6 +245,18 @@ Result<std::unique_ptr<ByteSink>> OpenSink(const std::string& path, bool durable
   return std::unique_ptr<ByteSink>(std::make_unique<PendingFile>(std::move(file), path, durable));
 }
 
+Result<> CopyInto(const File& from, const std::string& path, bool durable) {
+  WD_ASSIGN(const FileIdentity identity, from.Identify());
+  WD_ASSIGN(const std::unique_ptr<ByteSink> sink, OpenSink(path, durable));
+  Bytes piece(1 << 20);
+  for (uint64_t at = 0; at < identity.size; at += piece.size()) {
+    const MutableByteSpan part = MutableByteSpan(piece).first(std::min<uint64_t>(piece.size(), identity.size - at));
+    WD_TRY(from.ReadAt(at, part));
+    WD_TRY(sink->Write(part));
+  }
+  return sink->Commit();
+}
+
 Result<> CreateFolder(const std::string& path) {
   if (mkdir(path.c_str(), 0777) != 0) return SystemError("create", path, errno);
   return {};

@@ -80,6 +80,9 @@ class ByteSink {
 // Destroyed before that, it leaves nothing behind.
 Result<std::unique_ptr<ByteSink>> OpenSink(const std::string& path, bool durable = true);
 
+// All of a file into another, which appears whole.
+Result<> CopyInto(const File& from, const std::string& path, bool durable);
+
 // Folders. `durable` forces names to disk before the call returns.
 Result<> CreateFolder(const std::string& path);
 Result<> SyncFolder(const std::string& path);
