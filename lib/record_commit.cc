@@ -35,6 +35,12 @@ Record NextRecord(const Record* tip, const ReadyPack& pack, const RecordLabels& 
   return record;
 }
 
+void RemoveProbe(Remote& remote, const std::string& key, const NoteSink& note) {
+  if (const Result<> removed = remote.Remove(key); !removed.ok()) {
+    note("'" + remote.url() + "/" + key + "' could not be removed: " + removed.error().message);
+  }
+}
+
 }  // namespace
 
 Result<ReadyPack> InspectPack(const std::string& path, Trust trust) {
@@ -119,10 +125,26 @@ Result<bool> KeepsCreateIfAbsent(Remote& remote, const NoteSink& note) {
   const std::string first_text = "first " + RandomHex(16) + "\n", second_text = "second " + RandomHex(16) + "\n";
   WD_ASSIGN(const WriteResult first, remote.Write(key, MemorySource(AsBytes(first_text)), WriteRule::kIfAbsent));
   WD_ASSIGN(const WriteResult second, remote.Write(key, MemorySource(AsBytes(second_text)), WriteRule::kIfAbsent));
-  if (const Result<> removed = remote.Remove(key); !removed.ok()) {
-    note("'" + remote.url() + "/" + key + "' could not be removed: " + removed.error().message);
-  }
+  RemoveProbe(remote, key, note);
   return first == WriteResult::kWritten && second == WriteResult::kExists;
+}
+
+Result<bool> KeepsConditionalReplace(Remote& remote, const NoteSink& note) {
+  const std::string key = "probe/" + RandomHex(16);
+  const auto write = [&](const char* name, WriteRule rule, const std::string& version) {
+    const std::string text = name + (" " + RandomHex(16)) + "\n";  // different bytes each time, as above
+    return remote.Write(key, MemorySource(AsBytes(text)), rule, version);
+  };
+  WD_TRY(write("first", WriteRule::kReplace, {}));
+  const auto replace = [&]() -> Result<bool> {
+    WD_ASSIGN(const ObjectPiece first, remote.Read(key, 0, 1 << 10));
+    WD_ASSIGN(const WriteResult second, write("second", WriteRule::kIfVersion, first.version));
+    WD_ASSIGN(const WriteResult third, write("third", WriteRule::kIfVersion, first.version));
+    return second == WriteResult::kWritten && third == WriteResult::kChanged;
+  };
+  Result<bool> keeps = replace();
+  RemoveProbe(remote, key, note);  // also after a failure: a store without versions refuses only now
+  return keeps;
 }
 
 Result<> WriteTag(Remote& remote, const std::string& name, const RecordEntry& entry, bool move) {

@@ -39,6 +39,9 @@ Result<uint64_t> AddAnchor(RemoteHistory& history, const Record& record, const P
 
 // Whether the store keeps what was there first, tried with an object of its own.
 Result<bool> KeepsCreateIfAbsent(Remote& remote, const NoteSink& note);
+// Whether the store replaces an object on condition of its version, and does not when the version is an earlier one,
+// tried likewise. kRefused by a remote that has no versions.
+Result<bool> KeepsConditionalReplace(Remote& remote, const NoteSink& note);
 
 // kConflict if there is a tag of that name on another record and it is not to be moved.
 Result<> WriteTag(Remote& remote, const std::string& name, const RecordEntry& entry, bool move);

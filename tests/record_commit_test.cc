@@ -27,6 +27,28 @@ TEST_CASE("a store that keeps create-if-absent is told from one that ignores it,
   CHECK(store->Objects().empty());
 }
 
+TEST_CASE("a store that replaces on condition is told from one that always does, and no probe is left behind") {
+  const auto store = std::make_shared<MemoryStore>();
+  const auto good = OpenMemoryRemote(store);
+  const Result<bool> keeps = KeepsConditionalReplace(*good, kSilent);
+  REQUIRE_OK(keeps);
+  CHECK(*keeps);
+  const auto careless =
+      WithFaults(OpenMemoryRemote(store), [](std::string_view, const std::string&) { return Fault::kIgnoreCondition; });
+  const Result<bool> ignores = KeepsConditionalReplace(*careless, kSilent);
+  REQUIRE_OK(ignores);
+  CHECK_FALSE(*ignores);
+  CHECK(store->Objects().empty());
+}
+
+TEST_CASE("a probe of conditional replacement that fails halfway is removed, too") {
+  const auto store = std::make_shared<MemoryStore>();
+  const auto failing = WithFaults(OpenMemoryRemote(store), InOrder({Fault::kNone, Fault::kNone, Fault::kFail}));
+  CHECK_FAILS(KeepsConditionalReplace(*failing, kSilent), ErrorKind::kTransient, "no connection");
+  CHECK(store->Calls("write") == 1);
+  CHECK(store->Objects().empty());
+}
+
 TEST_CASE("a tag stays on its record unless it is moved") {
   const auto store = std::make_shared<MemoryStore>();
   const auto remote = OpenMemoryRemote(store);

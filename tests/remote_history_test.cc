@@ -30,7 +30,9 @@ class Unlisted final : public Remote {
                            const std::string& version) override {
     return inner_->Read(key, offset, length, version);
   }
-  Result<WriteResult> Write(const std::string&, const ByteSource&, WriteRule) override { return Refusal(); }
+  Result<WriteResult> Write(const std::string&, const ByteSource&, WriteRule, const std::string&) override {
+    return Refusal();
+  }
   Result<std::optional<ObjectInfo>> Stat(const std::string& key) override { return inner_->Stat(key); }
   Result<ObjectPage> List(const std::string&, const std::string&, unsigned) override { return Refusal(); }
   Result<> Remove(const std::string&) override { return Refusal(); }
@@ -126,8 +128,9 @@ TEST_CASE("a listing that names a record that is not there leads nobody astray")
                              const std::string& version) override {
       return inner_->Read(key, offset, length, version);
     }
-    Result<WriteResult> Write(const std::string& key, const ByteSource& source, WriteRule rule) override {
-      return inner_->Write(key, source, rule);
+    Result<WriteResult> Write(const std::string& key, const ByteSource& source, WriteRule rule,
+                              const std::string& version) override {
+      return inner_->Write(key, source, rule, version);
     }
     Result<std::optional<ObjectInfo>> Stat(const std::string& key) override { return inner_->Stat(key); }
     Result<ObjectPage> List(const std::string& prefix, const std::string& after, unsigned limit) override {

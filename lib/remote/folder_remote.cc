@@ -19,6 +19,7 @@
 #include "remote/file_url.h"
 #include "remote/folder_tree.h"
 #include "remote/remote_key.h"
+#include "remote/replace_lock.h"
 
 namespace wdelta {
 namespace {
@@ -68,6 +69,18 @@ class Temporary {
     return status;
   }
 
+  // Gives the file a later time than `older` has. A clock ticks a few hundred times in a second, and the number of a
+  // file that was replaced is used again: within a tick an object could get the version of one that it had before.
+  Result<> BeYoungerThan(const struct stat& older) const {
+    WD_ASSIGN(const struct stat status, Status());
+    const timespec &ours = status.st_mtim, &theirs = older.st_mtim;
+    if (std::pair(ours.tv_sec, ours.tv_nsec) > std::pair(theirs.tv_sec, theirs.tv_nsec)) return {};
+    timespec times[] = {{0, UTIME_OMIT}, {theirs.tv_sec, theirs.tv_nsec + 1}};
+    if (times[1].tv_nsec == 1'000'000'000) times[1] = {theirs.tv_sec + 1, 0};
+    if (futimens(file_.get(), times) != 0) return FolderError("set the time of", path_, errno);
+    return {};
+  }
+
   Result<> Fill(const ByteSource& source) const {
     Bytes piece(std::min<uint64_t>(source.size(), kPieceSize));
     for (uint64_t at = 0; at < source.size();) {
@@ -99,7 +112,8 @@ class FolderRemote final : public Remote {
   const std::string& url() const override { return url_; }
   Result<ObjectPiece> Read(const std::string& key, uint64_t offset, uint64_t length,
                            const std::string& version) override;
-  Result<WriteResult> Write(const std::string& key, const ByteSource& source, WriteRule rule) override;
+  Result<WriteResult> Write(const std::string& key, const ByteSource& source, WriteRule rule,
+                            const std::string& version) override;
   Result<std::optional<ObjectInfo>> Stat(const std::string& key) override;
   Result<ObjectPage> List(const std::string& prefix, const std::string& after, unsigned limit) override;
   Result<> Remove(const std::string& key) override;
@@ -110,9 +124,14 @@ class FolderRemote final : public Remote {
   Error NoSuchObject(const std::string& key) const;
   Error InTheWay(const std::string& key, const char* what) const;
   Result<Temporary> CreateTemporary() const;
+  Result<Temporary> FillTemporary(const ByteSource& source);
   Result<> CreateRoot();
   void RemoveLeftovers(const Temporary& current);
   Result<> SyncOnce(const Descriptor& holder, const std::string& way);
+  Result<WriteResult> ReplaceVersion(const std::string& key, const ByteSource& source, const std::string& version);
+  Result<bool> HasVersion(const Place& place, const std::string& key, const std::string& version,
+                          struct stat* status) const;
+  Result<> Rename(const Temporary& file, const Place& place, const std::string& key) const;
   Result<WriteResult> Link(const Temporary& file, const Place& place, const std::string& key) const;
   Result<WriteResult> Exists(const Place& place, const std::string& key) const;
   int64_t Now() const;
@@ -210,6 +229,7 @@ void FolderRemote::RemoveLeftovers(const Temporary& current) {
   std::vector<std::string> old;
   while (const dirent* entry = readdir(stream)) {
     struct stat status;
+    if (entry->d_name == std::string_view(kReplaceLock)) continue;
     if (fstatat(copy, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(status.st_mode) &&
         status.st_mtim.tv_sec < now->st_mtim.tv_sec - kLeftoverAge)
       old.emplace_back(entry->d_name);
@@ -231,9 +251,27 @@ Result<> FolderRemote::SyncOnce(const Descriptor& holder, const std::string& way
   return {};
 }
 
-Result<WriteResult> FolderRemote::Write(const std::string& key, const ByteSource& source, WriteRule rule) {
+// All the bytes, and on disk.
+Result<Temporary> FolderRemote::FillTemporary(const ByteSource& source) {
+  WD_ASSIGN(Temporary file, CreateTemporary());
+  RemoveLeftovers(file);
+  WD_TRY(file.Fill(source));
+  if (!InMemory(file.folder()) && fsync(file.descriptor()) != 0) return FolderError("sync", file.path(), errno);
+  return file;
+}
+
+Result<> FolderRemote::Rename(const Temporary& file, const Place& place, const std::string& key) const {
+  if (renameat(file.folder().get(), file.name().c_str(), place.folder.get(), place.name.c_str()) == 0) return {};
+  if (errno == EISDIR) return InTheWay(key, "a folder");
+  return FolderError("create", PathOf(key), errno);
+}
+
+Result<WriteResult> FolderRemote::Write(const std::string& key, const ByteSource& source, WriteRule rule,
+                                        const std::string& version) {
   WD_TRY(GoOn());
   WD_TRY(CheckKey(key));
+  WD_TRY(CheckVersionIsNamed(rule, version));
+  if (rule == WriteRule::kIfVersion) return ReplaceVersion(key, source, version);
   WD_TRY(CreateRoot());
   auto found =
       FindPlace(root_, key, [this](const Descriptor& holder, const std::string& way) { return SyncOnce(holder, way); });
@@ -249,20 +287,42 @@ Result<WriteResult> FolderRemote::Write(const std::string& key, const ByteSource
     WD_ASSIGN(const bool there, Look(place.folder, place.name, PathOf(key), &status));
     if (there) return Exists(place, key);
   }
-  WD_ASSIGN(const Temporary file, CreateTemporary());
-  RemoveLeftovers(file);
-  WD_TRY(file.Fill(source));
-  const bool durable = !InMemory(file.folder());
-  if (durable && fsync(file.descriptor()) != 0) return FolderError("sync", file.path(), errno);
+  WD_ASSIGN(const Temporary file, FillTemporary(source));
   WriteResult result = WriteResult::kWritten;
   if (rule == WriteRule::kIfAbsent) {
     WD_ASSIGN(result, Link(file, place, key));
-  } else if (renameat(file.folder().get(), file.name().c_str(), place.folder.get(), place.name.c_str()) != 0) {
-    if (errno == EISDIR) return InTheWay(key, "a folder");
-    return FolderError("create", PathOf(key), errno);
+  } else {
+    WD_TRY(Rename(file, place, key));
   }
+  const bool durable = !InMemory(file.folder());
   if (durable && result == WriteResult::kWritten) WD_TRY(Sync(place.folder.get(), ParentFolder(PathOf(key))));
   return result;
+}
+
+Result<bool> FolderRemote::HasVersion(const Place& place, const std::string& key, const std::string& version,
+                                      struct stat* status) const {
+  WD_ASSIGN(const bool there, Look(place.folder, place.name, PathOf(key), status));
+  return there && S_ISREG(status->st_mode) && VersionOf(*status) == version;
+}
+
+Result<WriteResult> FolderRemote::ReplaceVersion(const std::string& key, const ByteSource& source,
+                                                 const std::string& version) {
+  const auto place = FindPlace(root_, key, nullptr);
+  if (!place.ok() && place.error().kind == ErrorKind::kNotFound) return WriteResult::kChanged;
+  if (!place.ok()) return Error(place.error());
+  struct stat current;
+  WD_ASSIGN(bool still, HasVersion(*place, key, version, &current));  // spares the bytes
+  if (!still) return WriteResult::kChanged;
+  WD_ASSIGN(const Temporary file, FillTemporary(source));
+  {
+    WD_ASSIGN(const Descriptor lock, TakeReplaceLock(file.folder(), root_ + "/" + kTemporary));
+    WD_ASSIGN(still, HasVersion(*place, key, version, &current));
+    if (!still) return WriteResult::kChanged;
+    WD_TRY(file.BeYoungerThan(current));
+    WD_TRY(Rename(file, *place, key));
+  }
+  if (!InMemory(file.folder())) WD_TRY(Sync(place->folder.get(), ParentFolder(PathOf(key))));
+  return WriteResult::kWritten;
 }
 
 Result<WriteResult> FolderRemote::Exists(const Place& place, const std::string& key) const {

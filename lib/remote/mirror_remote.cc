@@ -73,7 +73,9 @@ class MirrorRemote final : public Remote {
     return std::optional(std::move(info));
   }
 
-  Result<WriteResult> Write(const std::string&, const ByteSource&, WriteRule) override { return ReadOnly(); }
+  Result<WriteResult> Write(const std::string&, const ByteSource&, WriteRule, const std::string&) override {
+    return ReadOnly();
+  }
   Result<> Remove(const std::string&) override { return ReadOnly(); }
   Result<ObjectPage> List(const std::string&, const std::string&, unsigned) override {
     return Error{ErrorKind::kRefused, "a mirror over http cannot list what it has"};

@@ -64,8 +64,16 @@ struct ObjectPage {
   int64_t now = 0;                  // what time it is by the store's clock
 };
 
-enum class WriteRule { kReplace, kIfAbsent };
-enum class WriteResult { kWritten, kExists };
+enum class WriteRule { kReplace, kIfAbsent, kIfVersion };
+enum class WriteResult { kWritten, kExists, kChanged };
+
+// For stores: a write on condition of a version has to say which one. None is what a store tells that has no versions,
+// and there is nothing to compare then.
+inline Result<> CheckVersionIsNamed(WriteRule rule, const std::string& version) {
+  if (rule == WriteRule::kIfVersion && version.empty())
+    return Error{ErrorKind::kRefused, "an object whose version is not known cannot be replaced on condition"};
+  return {};
+}
 
 class Remote {
  public:
@@ -78,9 +86,17 @@ class Remote {
   // bytes. With `version`, kConflict if the object is another by now.
   virtual Result<ObjectPiece> Read(const std::string& key, uint64_t offset, uint64_t length,
                                    const std::string& version = {}) = 0;
-  // Creates or replaces a whole object: readers see all of it or nothing. kIfAbsent: if nobody created it before, else
-  // kExists; of several at the same time exactly one gets kWritten. kReplace always gives kWritten.
-  virtual Result<WriteResult> Write(const std::string& key, const ByteSource& source, WriteRule rule) = 0;
+  // Creates or replaces a whole object: readers see all of it or nothing. kReplace always gives kWritten. kIfAbsent: if
+  // nobody created it before, else kExists; of several at the same time exactly one gets kWritten.
+  //
+  // kIfVersion: replaces the object if its version is still `version`, as a Read told it, else kChanged, also if the
+  // object is gone by now; of several at the same time with the same version exactly one gets kWritten. This is how a
+  // small pointer moves that several processes share: whoever writes has seen what it replaces. It holds among those
+  // who move it so, each to bytes that were not there before: a store may name a version after the bytes, and kReplace
+  // and Remove ask nobody. kRefused by stores that name no versions, hf:// and static mirrors, without a version, and
+  // for objects so large that they would be sent in parts. The other rules take no notice of `version`.
+  virtual Result<WriteResult> Write(const std::string& key, const ByteSource& source, WriteRule rule,
+                                    const std::string& version = {}) = 0;
   // nullopt: no such object.
   virtual Result<std::optional<ObjectInfo>> Stat(const std::string& key) = 0;
   // Objects whose key begins with `prefix` and sorts after `after`, at most `limit` of them (1 to 1000). kRefused by

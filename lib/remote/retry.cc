@@ -54,7 +54,8 @@ class RetryingRemote final : public Remote {
                            const std::string& version) override {
     return Repeat([&] { return ReadOnce(key, offset, length, version); });
   }
-  Result<WriteResult> Write(const std::string& key, const ByteSource& source, WriteRule rule) override;
+  Result<WriteResult> Write(const std::string& key, const ByteSource& source, WriteRule rule,
+                            const std::string& version) override;
   Result<std::optional<ObjectInfo>> Stat(const std::string& key) override {
     return Repeat([&] { return inner_->Stat(key); });
   }
@@ -69,7 +70,7 @@ class RetryingRemote final : public Remote {
   template <class Attempt>
   auto Repeat(const Attempt& attempt) -> decltype(attempt());
   Result<ObjectPiece> ReadOnce(const std::string& key, uint64_t offset, uint64_t length, const std::string& version);
-  Result<bool> Holds(const std::string& key, const ByteSource& source);
+  Result<bool> Holds(const std::string& key, const ByteSource& source, std::string* seen);
 
   const std::unique_ptr<Remote> inner_;
   const unsigned limit_;
@@ -105,20 +106,19 @@ Result<ObjectPiece> RetryingRemote::ReadOnce(const std::string& key, uint64_t of
   return error;
 }
 
-// Whether the object is what `source` says; kNotFound if there is none.
-Result<bool> RetryingRemote::Holds(const std::string& key, const ByteSource& source) {
+// Whether the object is what `source` says, and the version of what was `seen` there; kNotFound if there is none.
+Result<bool> RetryingRemote::Holds(const std::string& key, const ByteSource& source, std::string* seen) {
   Bytes ours;
-  std::string version;
   uint64_t at = 0;
   do {
     const uint64_t length = std::min(source.size() - at, kComparePiece);
-    WD_ASSIGN(const ObjectPiece theirs, Read(key, at, length, version));
+    WD_ASSIGN(const ObjectPiece theirs, Read(key, at, length, *seen));
+    *seen = theirs.version;
     if (theirs.size != source.size()) return false;
     ours.resize(length);
     WD_TRY(source.ReadAt(at, ours));
-    version = theirs.version;
     if (ours != theirs.bytes) {  // to disown what is ours would be bad: were they damaged on the way?
-      WD_ASSIGN(const ObjectPiece again, Read(key, at, length, version));
+      WD_ASSIGN(const ObjectPiece again, Read(key, at, length, *seen));
       if (ours != again.bytes) return false;
     }
     at += length;
@@ -126,23 +126,29 @@ Result<bool> RetryingRemote::Holds(const std::string& key, const ByteSource& sou
   return true;
 }
 
-Result<WriteResult> RetryingRemote::Write(const std::string& key, const ByteSource& source, WriteRule rule) {
+Result<WriteResult> RetryingRemote::Write(const std::string& key, const ByteSource& source, WriteRule rule,
+                                          const std::string& version) {
   bool in_doubt = false;  // an attempt may have succeeded without our knowing
   auto result = Repeat([&] {
-    auto attempt = inner_->Write(key, source, rule);
+    auto attempt = inner_->Write(key, source, rule, version);
     in_doubt |= !attempt.ok() && attempt.error().kind == ErrorKind::kTransient;
     return attempt;
   });
   if (rule == WriteRule::kReplace || !in_doubt) return result;
-  const bool exists = result.ok() && *result == WriteResult::kExists;
+  const bool lost = result.ok() && *result != WriteResult::kWritten;
   const bool unknown = !result.ok() && result.error().kind == ErrorKind::kTransient;
-  if (!exists && !unknown) return result;
-  auto ours = Holds(key, source);
-  if (ours.ok()) return *ours ? WriteResult::kWritten : WriteResult::kExists;
+  if (!lost && !unknown) return result;
+  const bool if_version = rule == WriteRule::kIfVersion;
+  std::string seen;
+  auto ours = Holds(key, source, &seen);
+  if (ours.ok() && *ours) return WriteResult::kWritten;
+  if (ours.ok() && unknown && if_version && seen == version) return result;  // nobody has written, nor have we
+  if (ours.ok()) return if_version ? WriteResult::kChanged : WriteResult::kExists;
   // The object went away, or became another, while we looked: it was not ours alone any more.
   const ErrorKind why = ours.error().kind;
-  if (exists && (why == ErrorKind::kNotFound || why == ErrorKind::kConflict)) return result;
-  if (exists || why == ErrorKind::kInterrupted) return ours.TakeError();
+  if (lost && (why == ErrorKind::kNotFound || why == ErrorKind::kConflict)) return result;
+  if (lost || why == ErrorKind::kInterrupted) return ours.TakeError();
+  if (if_version && why == ErrorKind::kNotFound) return WriteResult::kChanged;
   return result;
 }
 

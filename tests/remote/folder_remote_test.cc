@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -13,6 +15,7 @@
 #include <ctime>
 #include <thread>
 
+#include "base/parallel.h"
 #include "remote/contract.h"
 #include "remote/file_url.h"
 #include "support/expect.h"
@@ -33,6 +36,25 @@ Result<WriteResult> Put(Remote& remote, const std::string& key, std::string_view
   return remote.Write(key, MemorySource(AsBytes(text)), rule);
 }
 
+Result<WriteResult> Replace(Remote& remote, const std::string& key, std::string_view text, const std::string& version) {
+  return remote.Write(key, MemorySource(AsBytes(text)), WriteRule::kIfVersion, version);
+}
+
+std::string VersionOf(Remote& remote, const std::string& key) {
+  const auto piece = remote.Read(key, 0, 0);
+  return piece.ok() ? piece->version : "none";
+}
+
+// What conditional replacement leaves in .tmp.
+const Tree kOnlyTheLock{{"replace.lock", ""}};
+
+bool LockIsFree(const ScratchFolder& folder) {
+  const int file = open((folder / ".tmp/replace.lock").c_str(), O_RDWR | O_CLOEXEC);
+  const bool locked = flock(file, LOCK_EX | LOCK_NB) == 0;
+  close(file);
+  return locked;
+}
+
 // Makes a system call fail with `errno_value` for the calling thread, from now on.
 bool ForbidCall(unsigned number, unsigned errno_value) {
   sock_filter code[] = {
@@ -48,7 +70,7 @@ bool ForbidCall(unsigned number, unsigned errno_value) {
 TEST_CASE("a folder keeps the contract of a remote") {
   const ScratchFolder folder;
   CheckContract([&] { return Open(folder / "not/yet/there"); }, {.large = true});
-  CHECK(folder.TreeOf("not/yet/there/.tmp").empty());
+  CHECK(Names(folder.TreeOf("not/yet/there/.tmp")) == Names(kOnlyTheLock));
 }
 
 TEST_CASE("a folder behind faults keeps the contract when retries are around them") {
@@ -165,10 +187,11 @@ TEST_CASE("what a crash left behind is removed a day later, and nothing younger"
   const ScratchFolder folder;
   folder.Write(".tmp/old", "x");
   folder.Write(".tmp/young", "x");
+  folder.Write(".tmp/replace.lock", "");  // others may be waiting for it
   const timespec times[] = {{time(nullptr) - 23 * 3600, 0}, {time(nullptr) - 23 * 3600, 0}};
   REQUIRE(utimensat(AT_FDCWD, (folder / ".tmp/young").c_str(), times, 0) == 0);
   REQUIRE_OK(Put(*Open(folder.path()), "k", "x"));
-  CHECK(Names(folder.TreeOf(".tmp")) == Names({{"young", "x"}}));
+  CHECK(Names(folder.TreeOf(".tmp")) == Names({{"replace.lock", ""}, {"young", "x"}}));
 }
 
 TEST_CASE("a source that fails leaves nothing behind") {
@@ -209,6 +232,114 @@ TEST_CASE("where the file system has no links, a rename that replaces nothing do
   CHECK(folder.Read("k") == "one");
   CHECK_FALSE(folder.Exists("n"));
   CHECK(folder.TreeOf(".tmp").empty());
+}
+
+TEST_CASE("processes that count in one object, each by replacing what it has read, lose no count") {
+  constexpr int kProcesses = 4, kEach = 50;
+  const ScratchFolder folder;
+  REQUIRE_OK(Put(*Open(folder.path()), "count", "0"));
+  std::vector<pid_t> children;
+  for (int i = 0; i < kProcesses; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      const auto remote = Open(folder.path());
+      for (int counted = 0; counted < kEach;) {
+        const auto piece = remote->Read("count", 0, 20);
+        if (!piece.ok()) _exit(1);
+        const std::string next = std::to_string(std::atoi(std::string(AsText(piece->bytes)).c_str()) + 1);
+        const auto result = Replace(*remote, "count", next, piece->version);
+        if (!result.ok()) _exit(1);
+        counted += *result == WriteResult::kWritten;
+      }
+      _exit(0);
+    }
+    REQUIRE(child > 0);
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = -1;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK(status == 0);
+  }
+  CHECK(folder.Read("count") == std::to_string(kProcesses * kEach));
+  CHECK(Names(folder.TreeOf(".tmp")) == Names(kOnlyTheLock));
+}
+
+TEST_CASE("a replacement of a version is younger than what it replaces, whatever the clock says") {
+  const ScratchFolder folder;
+  const auto remote = Open(folder.path());
+  REQUIRE_OK(Put(*remote, "k", "one"));
+  const timespec ahead[] = {{0, UTIME_OMIT}, {time(nullptr) + 3600, 999'999'999}};
+  REQUIRE(utimensat(AT_FDCWD, (folder / "k").c_str(), ahead, 0) == 0);
+  REQUIRE_OK(Replace(*remote, "k", "two", VersionOf(*remote, "k")));
+  struct stat status;
+  REQUIRE(stat((folder / "k").c_str(), &status) == 0);
+  CHECK(status.st_mtim.tv_sec == ahead[1].tv_sec + 1);
+  CHECK(folder.Read("k") == "two");
+}
+
+TEST_CASE("a replacement of a version that is not there creates nothing, and replaces no folder and no link") {
+  const ScratchFolder folder;
+  const auto remote = Open(folder / "root");
+  const auto outcome = [&](const std::string& key) {
+    const auto result = Replace(*remote, key, "x", "1-2-3");
+    return result.ok() && *result == WriteResult::kChanged ? "changed" : "not so";
+  };
+  CHECK(outcome("a/b") == "changed");
+  CHECK_FALSE(folder.Exists("root"));
+  folder.Write("root/a/b", "x");
+  REQUIRE(symlink("a/b", (folder / "root/link").c_str()) == 0);
+  const Tree before = folder.TreeOf("root");
+  for (const char* key : {"a", "a/b", "a/b/c", "link"}) CHECK(outcome(key) == "changed");
+  CHECK(folder.TreeOf("root") == before);
+}
+
+TEST_CASE("a replacement of a version that fails gives the lock back and leaves the object as it was") {
+  const ScratchFolder folder;
+  REQUIRE_OK(Put(*Open(folder.path()), "k", "one"));
+  ErrorKind renamed = ErrorKind::kUsage, locked = ErrorKind::kUsage;
+  std::thread([&] {
+    const auto remote = Open(folder.path());
+    const std::string version = VersionOf(*remote, "k");
+    if (ForbidCall(__NR_renameat, EIO)) renamed = Replace(*remote, "k", "two", version).error().kind;
+    if (ForbidCall(__NR_flock, ENOLCK)) locked = Replace(*remote, "k", "two", version).error().kind;
+  }).join();
+  CHECK(renamed == ErrorKind::kLocalIo);
+  CHECK(locked == ErrorKind::kLocalIo);
+  CHECK(folder.Read("k") == "one");
+  CHECK(Names(folder.TreeOf(".tmp")) == Names(kOnlyTheLock));
+  CHECK(LockIsFree(folder));
+}
+
+TEST_CASE("RequestStop() ends the wait for the lock of a replacement") {
+  // The stop comes when the object was found the same and its new bytes are on their way.
+  class Stopping final : public ByteSource {
+   public:
+    uint64_t size() const override { return 1; }
+    Result<> ReadAt(uint64_t, MutableByteSpan out) const override {
+      RequestStop();
+      out[0] = 'x';
+      return {};
+    }
+  };
+  const ScratchFolder folder;
+  const auto remote = Open(folder.path());
+  REQUIRE_OK(Put(*remote, "k", "one"));
+  REQUIRE_OK(Replace(*remote, "k", "two", VersionOf(*remote, "k")));
+  const int lock = open((folder / ".tmp/replace.lock").c_str(), O_RDWR | O_CLOEXEC);
+  REQUIRE(flock(lock, LOCK_EX | LOCK_NB) == 0);
+  const pid_t child = fork();  // a stop cannot be taken back
+  if (child == 0) {
+    const auto result = remote->Write("k", Stopping(), WriteRule::kIfVersion, VersionOf(*remote, "k"));
+    _exit(!result.ok() && result.error().kind == ErrorKind::kInterrupted ? 0 : 1);
+  }
+  REQUIRE(child > 0);
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  close(lock);
+  CHECK(status == 0);
+  CHECK(folder.Read("k") == "two");
+  CHECK(Names(folder.TreeOf(".tmp")) == Names(kOnlyTheLock));
 }
 
 TEST_CASE("a file server that is away for a moment is passing trouble, a full disk is not") {

@@ -105,6 +105,8 @@ TEST_CASE("nothing can be written to a mirror, and its URL holds nothing but a p
   const auto remote = Open("http://127.0.0.1:1/x");
   const MemorySource source(AsBytes("x"));
   CHECK_FAILS(remote->Write("a", source, WriteRule::kReplace), ErrorKind::kRefused, "a mirror over http is read only");
+  CHECK_FAILS(remote->Write("a", source, WriteRule::kIfVersion, "\"v1\""), ErrorKind::kRefused,
+              "a mirror over http is read only");
   CHECK_FAILS(remote->Remove("a"), ErrorKind::kRefused, "a mirror over http is read only");
   CHECK_FAILS(remote->List("", "", 1), ErrorKind::kRefused, "list");
   CHECK_FAILS(remote->Read("../a", 0, 1), ErrorKind::kRefused, "../a");

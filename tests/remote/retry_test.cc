@@ -27,6 +27,15 @@ struct Rig {
   Result<WriteResult> Write(std::string_view text, WriteRule rule = WriteRule::kIfAbsent) {
     return remote->Write("k", MemorySource(AsBytes(text)), rule);
   }
+  Result<WriteResult> Replace(std::string_view text, const std::string& version) {
+    return remote->Write("k", MemorySource(AsBytes(text)), WriteRule::kIfVersion, version);
+  }
+  // Past the faults; the version that it has now.
+  std::string Put(std::string_view text) {
+    const ByteSpan bytes = AsBytes(text);
+    store->Put("k", {bytes.begin(), bytes.end()});
+    return std::to_string(store->Objects().at("k").version);
+  }
   std::string Content() { return std::string(AsText(store->Objects().at("k").bytes)); }
 
   std::shared_ptr<MemoryStore> store = std::make_shared<MemoryStore>();
@@ -199,6 +208,79 @@ TEST_CASE("a large object is compared to its last byte, and an empty one too") {
   CHECK(*result == WriteResult::kWritten);
 }
 
+TEST_CASE("a replacement of a version whose answer was lost is found to be ours") {
+  Rig rig({Fault::kLoseAnswer});
+  const auto result = rig.Replace("by me", rig.Put("before"));
+  REQUIRE_OK(result);
+  CHECK(*result == WriteResult::kWritten);
+  CHECK(rig.Content() == "by me");
+  CHECK(rig.store->Calls("write") == 2);
+  CHECK(rig.store->Calls("read") == 1);
+}
+
+TEST_CASE("a replacement of a version that failed while somebody else was faster is theirs") {
+  for (const char* theirs : {"by you", "by somebody", ""}) {
+    Rig rig({Fault::kFail});
+    const std::string before = rig.Put("before");
+    rig.Put(theirs);
+    const auto result = rig.Replace("by  me", before);
+    REQUIRE_OK(result);
+    CHECK(*result == WriteResult::kChanged);
+    CHECK(rig.Content() == theirs);
+  }
+  Rig rig({Fault::kFail});
+  const std::string before = rig.Put("before");
+  rig.store->Erase("k");
+  const auto gone = rig.Replace("by me", before);
+  REQUIRE_OK(gone);
+  CHECK(*gone == WriteResult::kChanged);
+  CHECK(rig.store->Objects().empty());
+}
+
+TEST_CASE("an object that was another at the first attempt to replace it is not read back") {
+  Rig rig({});
+  const std::string before = rig.Put("x");
+  rig.Put("x");
+  const auto result = rig.Replace("x", before);
+  REQUIRE_OK(result);
+  CHECK(*result == WriteResult::kChanged);
+  CHECK(rig.store->Calls("read") == 0);
+}
+
+TEST_CASE("when no answer comes to a replacement at all, what is there decides") {
+  SUBCASE("ours") {
+    Rig rig({Fault::kLoseAnswer, Fault::kFail, Fault::kFail}, 2);
+    const auto result = rig.Replace("by me", rig.Put("before"));
+    REQUIRE_OK(result);
+    CHECK(*result == WriteResult::kWritten);
+  }
+  SUBCASE("theirs") {
+    Rig rig(Times(3, Fault::kFail), 2);
+    const std::string before = rig.Put("before");
+    rig.Put("by you");
+    const auto result = rig.Replace("by me", before);
+    REQUIRE_OK(result);
+    CHECK(*result == WriteResult::kChanged);
+  }
+  SUBCASE("what was there before, so that nobody has won") {
+    Rig rig(Times(3, Fault::kFail), 2);
+    CHECK_FAILS(rig.Replace("by me", rig.Put("before")), ErrorKind::kTransient, "no connection");
+    CHECK(rig.Content() == "before");
+  }
+  SUBCASE("nothing any more") {
+    Rig rig(Times(3, Fault::kFail), 2);
+    const std::string before = rig.Put("before");
+    rig.store->Erase("k");
+    const auto result = rig.Replace("by me", before);
+    REQUIRE_OK(result);
+    CHECK(*result == WriteResult::kChanged);
+  }
+  SUBCASE("nobody can tell") {
+    Rig rig(Times(100, Fault::kFail), 2);
+    CHECK_FAILS(rig.Replace("by me", rig.Put("before")), ErrorKind::kTransient, "no connection");
+  }
+}
+
 TEST_CASE("a replacing write is simply repeated") {
   Rig rig({Fault::kLoseAnswer, Fault::kFail});
   const auto result = rig.Write("new", WriteRule::kReplace);
@@ -234,7 +316,7 @@ TEST_CASE("a store that asks for a pause gets it, up to a minute, and a random p
     Result<ObjectPiece> Read(const std::string&, uint64_t, uint64_t, const std::string&) override {
       return ObjectPiece{};
     }
-    Result<WriteResult> Write(const std::string&, const ByteSource&, WriteRule) override {
+    Result<WriteResult> Write(const std::string&, const ByteSource&, WriteRule, const std::string&) override {
       return WriteResult::kWritten;
     }
     Result<std::optional<ObjectInfo>> Stat(const std::string&) override {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/digest.h"
+#include "record_commit.h"
 #include "remote/contract.h"
 #include "remote/s3_session.h"
 #include "support/faulty_remote.h"
@@ -15,6 +16,20 @@ namespace wdelta {
 namespace {
 
 constexpr const char* kTag = "ETag: \"v1\"\r\n";  // without one, an answer to a write is not from a store
+
+// As many zeros as one likes.
+class Zeros final : public ByteSource {
+ public:
+  explicit Zeros(uint64_t size) : size_(size) {}
+  uint64_t size() const override { return size_; }
+  Result<> ReadAt(uint64_t, MutableByteSpan out) const override {
+    std::fill(out.begin(), out.end(), uint8_t{0});
+    return {};
+  }
+
+ private:
+  uint64_t size_;
+};
 
 }  // namespace
 
@@ -85,6 +100,83 @@ TEST_CASE("a write if absent says so, and tells who was first") {
               ErrorKind::kConflict, "412");
 }
 
+namespace {
+
+// A store that answers each method in its own way. To HEAD it says `etag`, or that there is nothing if that is empty.
+std::string PointerStore(const SeenRequest& request, const std::string& etag, const std::string& put_answer) {
+  if (request.line.starts_with("PUT")) return put_answer;
+  if (etag.empty()) return "HTTP/1.1 404 No\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+  return "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\nETag: " + etag + "\r\n\r\n";
+}
+
+Result<WriteResult> ReplaceVersion(Remote& remote, const std::string& version = "\"v1\"") {
+  return remote.Write("a/b", Hello(), WriteRule::kIfVersion, version);
+}
+
+}  // namespace
+
+TEST_CASE("a replacement of a version names it, and tells whether the object was still that one") {
+  const Keys keys;
+  struct Case {
+    std::string there, answer;
+    WriteResult expected;
+    size_t requests;
+  };
+  for (const Case& one :
+       {Case{"", HttpText(200, kTag, ""), WriteResult::kWritten, 1},
+        Case{"\"v2\"", HttpText(412, "", ErrorXml("PreconditionFailed")), WriteResult::kChanged, 2},
+        Case{"", HttpText(412, "", ErrorXml("PreconditionFailed")), WriteResult::kChanged, 2},
+        Case{"", HttpText(404, "", ErrorXml("NoSuchKey")), WriteResult::kChanged, 1},
+        // What nobody changed, and still is not to be had, must have changed and changed back.
+        Case{"\"v1\"", HttpText(412, "", ErrorXml("PreconditionFailed")), WriteResult::kChanged, 3}}) {
+    const ScriptedServer server(
+        [&](const SeenRequest& request) { return PointerStore(request, one.there, one.answer); });
+    const auto result = ReplaceVersion(*OpenAt(server));
+    REQUIRE_OK(result);
+    CHECK(*result == one.expected);
+    CHECK(server.seen().size() == one.requests);
+    const SeenRequest first = server.seen().at(0);
+    CHECK(first.line == "PUT /bucket/run7/a/b HTTP/1.1");
+    CHECK(first.Header("if-match") == "\"v1\"");
+    CHECK(first.Header("if-none-match") == "(none)");
+    CHECK(first.Header("authorization").find("if-match;") != std::string::npos);
+    CHECK(first.body == "hello");
+  }
+}
+
+TEST_CASE("a store that knows a version only without its quotes is asked without them, and only if it is the same") {
+  const Keys keys;
+  const ScriptedServer server([](const SeenRequest& request) {
+    const bool bare = request.Header("if-match") == "v1";
+    return PointerStore(request, "\"v1\"", bare ? HttpText(200, kTag, "") : HttpText(412, "", ""));
+  });
+  const auto remote = OpenAt(server);
+  const auto same = ReplaceVersion(*remote);
+  REQUIRE_OK(same);
+  CHECK(*same == WriteResult::kWritten);
+  CHECK(server.seen().size() == 3);
+  const auto other = ReplaceVersion(*remote, "\"v0\"");
+  REQUIRE_OK(other);
+  CHECK(*other == WriteResult::kChanged);
+  CHECK(server.seen().size() == 5);
+}
+
+TEST_CASE("a replacement of a version that cannot be is refused before anything is sent, and failures are told apart") {
+  const auto replace = [](Remote& remote) { return ReplaceVersion(remote); };
+  CHECK_FAILS(Asked(HttpText(409, "", ErrorXml("ConditionalRequestConflict")), replace), ErrorKind::kTransient, "409");
+  CHECK_FAILS(Asked(HttpText(404, "", ErrorXml("NoSuchBucket")), replace), ErrorKind::kNotFound, "no bucket");
+  CHECK_FAILS(Asked(HttpText(501, "", ErrorXml("NotImplemented")), replace), ErrorKind::kRefused, "501");
+  CHECK_FAILS(Asked(HttpText(200, "", "welcome"), replace), ErrorKind::kTransient, "not from a store");
+  const Keys keys;
+  const ScriptedServer server([](const SeenRequest&) { return HttpText(200, kTag, ""); });
+  CHECK_FAILS(ReplaceVersion(*OpenAt(server), ""), ErrorKind::kRefused, "version is not known");
+  CHECK_FAILS(OpenAt(server)->Write("a", Zeros((64 << 20) + 1), WriteRule::kIfVersion, "\"v1\""), ErrorKind::kRefused,
+              "sent in parts");
+  const Setting endpoint("WDELTA_HF_S3_ENDPOINT", server.url());
+  CHECK_FAILS(ReplaceVersion(*Open("hf://buckets/ORG/name/run7", {})), ErrorKind::kRefused, "names no versions");
+  CHECK(server.seen().empty());
+}
+
 TEST_CASE("a store is asked to encrypt what is written, if the user wants that") {
   const Keys keys;
   const ScriptedServer server([](const SeenRequest&) { return HttpText(200, kTag, ""); });
@@ -144,20 +236,6 @@ std::string MultipartStore(const SeenRequest& request, const std::string& last_a
   if (request.line.starts_with("DELETE")) return HttpText(204, "", "");
   return last_answer;
 }
-
-// As many zeros as one likes.
-class Zeros final : public ByteSource {
- public:
-  explicit Zeros(uint64_t size) : size_(size) {}
-  uint64_t size() const override { return size_; }
-  Result<> ReadAt(uint64_t, MutableByteSpan out) const override {
-    std::fill(out.begin(), out.end(), uint8_t{0});
-    return {};
-  }
-
- private:
-  uint64_t size_;
-};
 
 }  // namespace
 
@@ -247,6 +325,15 @@ TEST_CASE("S3 behind faults keeps what a remote promises" * doctest::skip(Withou
   CreateBucket(options, BucketPlace::kBySuitability);
   uint64_t seed = 0;
   CheckContract([&] { return BehindFaults(Open(kBucketUrl, options), ++seed); }, {.listed = 40});
+}
+
+TEST_CASE("a real store is found to replace on condition" * doctest::skip(Without("WDELTA_TEST_S3"))) {
+  TransferOptions options;
+  options.endpoint = Environment("WDELTA_TEST_S3");
+  CreateBucket(options, BucketPlace::kBySuitability);
+  const auto keeps = KeepsConditionalReplace(*Open(kBucketUrl, options), [](const std::string&) {});
+  REQUIRE_OK(keeps);
+  CHECK(*keeps);
 }
 
 TEST_CASE("what comes damaged out of S3 is found where it is used" * doctest::skip(Without("WDELTA_TEST_S3"))) {

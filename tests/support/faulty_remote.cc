@@ -27,10 +27,11 @@ class FaultyRemote final : public Remote {
     if (fault == Fault::kFlipBit) piece->bytes[piece->bytes.size() / 2] ^= 0x10;
     return piece;
   }
-  Result<WriteResult> Write(const std::string& key, const ByteSource& source, WriteRule rule) override {
+  Result<WriteResult> Write(const std::string& key, const ByteSource& source, WriteRule rule,
+                            const std::string& version) override {
     const Fault fault = Next("write", key);
     if (fault == Fault::kIgnoreCondition) rule = WriteRule::kReplace;
-    return Suffer(fault, [&] { return inner_->Write(key, source, rule); });
+    return Suffer(fault, [&] { return inner_->Write(key, source, rule, version); });
   }
   Result<std::optional<ObjectInfo>> Stat(const std::string& key) override {
     return Suffer(Next("stat", key), [&] { return inner_->Stat(key); });

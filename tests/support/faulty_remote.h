@@ -18,7 +18,7 @@ enum class Fault {
   kCutShort,         // a read brings half of the bytes; what it says of the object's size stays true
   kFlipBit,          // a read brings all bytes, one bit of them wrong
   kDelay,            // a moment later than others
-  kIgnoreCondition,  // Write(kIfAbsent) replaces
+  kIgnoreCondition,  // a write replaces, whatever its rule
 };
 
 // Decides about a call: "read", "write", "stat", "list" or "remove", and the key. Called from several threads.

@@ -66,12 +66,18 @@ class MemoryRemote final : public Remote {
     return piece;
   }
 
-  Result<WriteResult> Write(const std::string& key, const ByteSource& source, WriteRule rule) override {
+  Result<WriteResult> Write(const std::string& key, const ByteSource& source, WriteRule rule,
+                            const std::string& version) override {
     WD_TRY(Begin("write", key));
+    WD_TRY(CheckVersionIsNamed(rule, version));
     Bytes bytes(source.size());
     WD_TRY(source.ReadAt(0, bytes));
     const std::lock_guard lock(store_->mutex_);
-    if (rule == WriteRule::kIfAbsent && store_->objects_.contains(key)) return WriteResult::kExists;
+    const auto found = store_->objects_.find(key);
+    const bool there = found != store_->objects_.end();
+    if (rule == WriteRule::kIfAbsent && there) return WriteResult::kExists;
+    if (rule == WriteRule::kIfVersion && (!there || std::to_string(found->second.version) != version))
+      return WriteResult::kChanged;
     store_->objects_[key] = {std::move(bytes), store_->Now(), ++store_->versions_};
     return WriteResult::kWritten;
   }
