@@ -109,6 +109,11 @@ Result<PackReport> ExportDelta(const Checkpoint& base, const ResultSide& side, c
   WD_TRY(writer.Finish(difference.totals));
   PackReport report;
   report.totals = difference.totals;
+  std::vector<TensorDigest> base_digests = digests.base;  // the same tensors, by CheckForms
+  for (size_t i = 0; i < base_digests.size(); ++i) {
+    if (side.tensors()[i].bytes == 0) base_digests[i] = digests.result[i];
+  }
+  report.base = HexIdentity(CombineState(Fingerprint(base_digests), base.layout().Digest()));
   report.result = HexIdentity(CombineState(Fingerprint(digests.result), side.layout().Digest()));
   report.delta_bytes = writer.written();
   return report;

@@ -60,6 +60,17 @@ std::string JsonObject::Text() const {
   return text + '}';
 }
 
+std::string JsonTexts(const std::vector<std::pair<std::string_view, std::string_view>>& fields) {
+  std::string text = "{";
+  for (const auto& [key, value] : fields) {
+    if (text.size() > 1) text += ',';
+    AppendJsonString(key, &text);
+    text += ':';
+    AppendJsonString(value, &text);
+  }
+  return text + '}';
+}
+
 std::string JsonArray(const std::vector<std::string>& items) {
   std::string text = "[";
   for (const std::string& item : items) {

@@ -35,6 +35,9 @@ class WDELTA_EXPORT JsonObject {
   std::vector<std::pair<std::string, std::string>> fields_;  // key, and value as JSON
 };
 
+// An object of texts whose keys are all different; there may be very many.
+WDELTA_EXPORT std::string JsonTexts(const std::vector<std::pair<std::string_view, std::string_view>>& fields);
+
 // "[a,b]" from JSON texts.
 WDELTA_EXPORT std::string JsonArray(const std::vector<std::string>& items);
 

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/text.h"
+#include "pack/canonical_index.h"
 #include "pack/foreign_frame.h"
 #include "pack/sparse_parts.h"
 
@@ -13,64 +14,17 @@ namespace wdelta {
 namespace {
 
 constexpr std::string_view kKind = "canonical delta";
-constexpr const char* kIndexName = "/model.safetensors.index.json";
-
-struct CanonicalIndex {
-  std::map<std::string, std::string> metadata;
-  std::map<std::string, std::string> weight_map;  // tensor: shard
-};
-
-Result<std::map<std::string, std::string>> ReadTexts(JsonReader& json, bool skip_others) {
-  std::map<std::string, std::string> texts;
-  WD_TRY(json.BeginObject());
-  for (;;) {
-    WD_ASSIGN(const std::optional<std::string_view> key, json.NextKey());
-    if (!key) return texts;
-    std::string name(*key);
-    WD_ASSIGN(const JsonReader::Type type, json.Peek());
-    if (type != JsonReader::Type::kString && skip_others) {
-      WD_TRY(json.Skip());
-      continue;
-    }
-    WD_ASSIGN(const std::string_view value, json.String());
-    texts.emplace(std::move(name), value);
-  }
-}
-
-Result<CanonicalIndex> ReadIndex(std::string_view text) {
-  if (!ValidUtf8(AsBytes(text))) return Error{ErrorKind::kIntegrity, "its index is not UTF-8"};
-  CanonicalIndex index;
-  bool has_map = false;
-  JsonReader json(text);
-  WD_TRY(json.BeginObject());
-  for (;;) {
-    WD_ASSIGN(const std::optional<std::string_view> key, json.NextKey());
-    if (!key) break;
-    if (*key == "metadata") {
-      WD_ASSIGN(index.metadata, ReadTexts(json, true));
-    } else if (*key == "weight_map") {
-      has_map = true;
-      WD_ASSIGN(index.weight_map, ReadTexts(json, false));
-    } else {
-      WD_TRY(json.Skip());
-    }
-  }
-  WD_TRY(json.End());
-  if (!has_map) return Error{ErrorKind::kIntegrity, "its index has no weight_map"};
-  return index;
-}
-
 class Canonical final : public ForeignDelta {
  public:
   std::string_view kind() const override { return kKind; }
 
   Result<> Read(const std::string& path) {
     path_ = path;
-    WD_ASSIGN(const Bytes text, ReadWholeFile(path + kIndexName, kMaxHeaderBytes));
+    WD_ASSIGN(const Bytes text, ReadWholeFile(path + "/" + kIndexFile, kMaxHeaderBytes));
     bytes_ = text.size();
-    Result<CanonicalIndex> index = ReadIndex(AsText(text));
+    Result<CanonicalIndex> index = ReadCanonicalIndex(AsText(text));
     if (!index.ok()) return ForeignError(kKind, path_, index.error().message);
-    WD_TRY(ReadMetadata(index->metadata));
+    WD_TRY(ReadMetadata(*index));
     for (const auto& [name, shard] : index->weight_map) {
       if (!IsPlainShardName(shard)) {
         return ForeignRefusal(kKind, path_, "shard '" + Shorten(shard) + "' is no plain file name",
@@ -106,15 +60,11 @@ class Canonical final : public ForeignDelta {
     uint64_t begin = 0, end = 0;
   };
 
-  Result<> ReadMetadata(const std::map<std::string, std::string>& metadata) {
-    const auto value = [&](const char* key) {
-      const auto found = metadata.find(key);
-      return found == metadata.end() ? std::string() : found->second;
-    };
-    version_ = value("version");
-    base_version_ = value("base_version");
-    const std::string encoding = value("delta_encoding"), compression = value("compression_format");
-    const std::string checksum = value("checksum_format");
+  Result<> ReadMetadata(const CanonicalIndex& index) {
+    version_ = index.Value("version");
+    base_version_ = index.Value("base_version");
+    const std::string encoding = index.Value("delta_encoding"), compression = index.Value("compression_format");
+    const std::string checksum = index.Value("checksum_format");
     if (version_.empty() || base_version_.empty()) return ForeignError(kKind, path_, "it does not say its versions");
     if (encoding != "xor" && encoding != "overwrite") {
       return ForeignRefusal(kKind, path_, "its delta_encoding is '" + Shorten(encoding) + "'", "known: xor, overwrite");
@@ -192,7 +142,7 @@ class Canonical final : public ForeignDelta {
 }  // namespace
 
 bool LooksLikeCanonical(const std::string& path) {
-  const Result<Bytes> text = ReadWholeFile(path + kIndexName, kMaxHeaderBytes);
+  const Result<Bytes> text = ReadWholeFile(path + "/" + kIndexFile, kMaxHeaderBytes);
   return text.ok() && Contains(*text, "\"delta_encoding\"");
 }
 

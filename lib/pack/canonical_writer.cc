@@ -3,6 +3,7 @@
 
 #include "base/json_object.h"
 #include "base/text.h"
+#include "pack/canonical_index.h"
 #include "pack/foreign_writer.h"
 
 namespace wdelta {
@@ -70,13 +71,14 @@ class CanonicalWriter final : public FrameFolder {
     for (size_t first = 0; first < frames.size(); first = ends.back()) {
       ends.push_back(first + spool().FramesIn(first, kShardBytes));
     }
-    JsonObject weight_map;
+    std::vector<std::string> names(ends.size());
+    std::vector<std::pair<std::string_view, std::string_view>> weight_map;
     for (size_t shard = 0; shard < ends.size(); ++shard) {
-      const std::string name = fmt::format("model-{:05}-of-{:05}.safetensors", shard, ends.size());
+      const std::string& name = names[shard] = fmt::format("model-{:05}-of-{:05}.safetensors", shard, ends.size());
       const size_t first = shard == 0 ? 0 : ends[shard - 1];
       WD_ASSIGN(const uint64_t bytes, spool().WriteShard(folder + "/" + name, first, ends[shard], true));
       written_ += bytes;
-      for (size_t i = first; i < ends[shard]; ++i) weight_map.SetText(frames[i].name, name);
+      for (size_t i = first; i < ends[shard]; ++i) weight_map.emplace_back(frames[i].name, name);
     }
     JsonObject metadata;
     metadata.SetText("version", options_.version);
@@ -86,8 +88,8 @@ class CanonicalWriter final : public FrameFolder {
     metadata.SetText("checksum_format", options_.checksum == ForeignChecksum::kAdler32 ? "adler32" : "xxh3-128");
     JsonObject index;
     index.SetJson("metadata", metadata.Text());
-    index.SetJson("weight_map", weight_map.Text());
-    return WriteSmallFile(folder + "/model.safetensors.index.json", index.Text(), written_);
+    index.SetJson("weight_map", JsonTexts(weight_map));
+    return WriteSmallFile(folder + "/" + kIndexFile, index.Text(), written_);
   }
 
   ForeignOptions options_;

@@ -1,6 +1,6 @@
 // A remote: objects under keys, somewhere. Five things can be done with it, and a history of a model needs no more.
 //
-// Keys are built by us, never taken from a listing as they are: lower-case letters, digits, '.', '-', '_' and single
+// Keys are built by us, never taken from a listing as they are: letters, digits, '.', '-', '_' and single
 // '/' between parts, none of which begins with a dot. What is said of one store holds for all of them; one suite of
 // tests checks it for each (tests/remote/contract.h).
 //

@@ -12,7 +12,7 @@ namespace wdelta {
 inline constexpr size_t kMaxKeySize = 1024;     // what S3 allows
 inline constexpr size_t kMaxKeyPartSize = 255;  // what file systems allow
 
-// Lower-case letters, digits, '.', '-', '_', in parts between single '/', none of which is empty or begins with a dot.
+// Letters, digits, '.', '-', '_', in parts between single '/', none of which is empty or begins with a dot.
 bool ValidKey(std::string_view key);
 
 // Whether a valid key can begin with `prefix`; the empty one is, too.

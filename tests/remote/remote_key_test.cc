@@ -5,14 +5,14 @@
 namespace wdelta {
 namespace {
 
-TEST_CASE("keys have parts of lower-case letters, digits, dots, hyphens and underscores") {
-  for (const char* key : {"a", "0", "-", "_", "a.b", "a..b", "a/b", "records/000001.json", "a-b_c.d/e"}) {
+TEST_CASE("keys have parts of letters, digits, dots, hyphens and underscores") {
+  for (const char* key : {"a", "0", "-", "_", "a.b", "a..b", "a/b", "records/000001.json", "a-b_c.d/e", "README.md"}) {
     INFO(key);
     CHECK(ValidKey(key));
     CHECK(ValidKeyPrefix(key));
     CHECK(CheckKey(key).ok());
   }
-  for (const char* key : {"", "/", "/a", "a/", "a//b", ".", "..", ".a", "a/.b", "a/../b", "A", "a b", "a%b", "a\\b",
+  for (const char* key : {"", "/", "/a", "a/", "a//b", ".", "..", ".a", "a/.b", "a/../b", "a b", "a%b", "a\\b",
                           "a\x01", "\xc3\xa4", "a:b", "a+b", "a\n"}) {
     INFO(key);
     CHECK_FALSE(ValidKey(key));
@@ -27,7 +27,7 @@ TEST_CASE("a prefix is what a key can begin with") {
   CHECK_FALSE(ValidKeyPrefix("/"));
   CHECK_FALSE(ValidKeyPrefix("a//"));
   CHECK_FALSE(ValidKeyPrefix("a/."));
-  CHECK_FAILS(CheckKeyPrefix("A"), ErrorKind::kRefused, "cannot be the beginning of a key");
+  CHECK_FAILS(CheckKeyPrefix("a:"), ErrorKind::kRefused, "cannot be the beginning of a key");
 }
 
 TEST_CASE("keys and their parts are no longer than stores and file systems allow") {

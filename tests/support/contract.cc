@@ -359,7 +359,7 @@ class Contract {
 
   void Refusals() {
     for (const std::string& key :
-         {std::string(), home_, "/" + home_ + "x", home_ + "../x", home_ + ".hidden", home_ + "Upper", home_ + "a//b",
+         {std::string(), home_, "/" + home_ + "x", home_ + "../x", home_ + ".hidden", home_ + "a:b", home_ + "a//b",
           home_ + "a b", home_ + "a%2eb", home_ + "a\nb", std::string(2000, 'x')}) {
       INFO("the key ", key);
       CHECK_FAILS(remote_->Read(key, 0, 1), ErrorKind::kRefused, "");
