@@ -67,6 +67,7 @@ Result<PullRequest> RequestFrom(const Arguments& arguments) {
   WD_TRY(CheckRemoteName(request.remote));
   WD_TRY(CheckCheckpointName(request.folder, "DIR"));
   request.in_place = arguments.Has("in-place");
+  request.marker = arguments.Value("marker");
   request.keep = static_cast<unsigned>(std::min<uint64_t>(arguments.Number("keep", request.keep), 1000));
   if (request.keep == 0) return Error{ErrorKind::kUsage, "option '--keep' takes a number from 1 on, not '0'"};
   request.base = arguments.Value("base");
@@ -118,6 +119,7 @@ const Command kPullCommand = {
     2,
     WithTransfer({
         {"--in-place", "", "patch the one version there is; for hosts without room for two"},
+        {"--marker", "KIND", "sglang: with --in-place, keep its .weight_sync in the version", nullptr, {"sglang"}},
         {"--keep", "N", "how many versions to keep, the current one included (2)", "WDELTA_KEEP"},
         {"--base", "CKPT", "a checkpoint of some record, to begin with instead of an anchor"},
         {"--check", "", "change nothing; 1 if an update exists, else 0"},

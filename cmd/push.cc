@@ -48,6 +48,19 @@ Result<PushRequest> RequestFrom(const Arguments& arguments) {
   request.ready = arguments.Value("ready");
   request.released = arguments.Value("released");
   request.level = ChosenLevel(arguments);
+  if (arguments.Has("format")) request.format = arguments.Value("format");
+  request.encoding = arguments.Value("encoding");
+  request.checksum = arguments.Value("checksum");
+  request.run = arguments.Value("run");
+  for (const char* option : {"encoding", "checksum", "run"}) {
+    if (arguments.Has(option) && request.format != "canonical") {
+      return Error{ErrorKind::kUsage, std::string("'--") + option + "' goes with '--format canonical'"};
+    }
+  }
+  if (arguments.Has("level") && request.format == "canonical") {
+    return Error{ErrorKind::kUsage,
+                 "'--level' does not go with '--format canonical', whose frames others have to read"};
+  }
   request.files = ChosenFiles(arguments);
   WD_ASSIGN(request.lock_wait, ChosenLockWait(arguments));
   WD_ASSIGN(request.transfer, ChosenTransfer(arguments));
@@ -100,6 +113,14 @@ const Command kPushCommand = {
         {"--ready", "FILE", "wait until FILE exists before reading the source"},
         {"--released", "FILE", "create FILE as soon as the source may be overwritten"},
         LevelRow(),
+        {"--format",
+         "FORM",
+         "wdp or canonical: versions as SGLang and Stitch read them",
+         nullptr,
+         {"wdp", "canonical"}},
+        {"--encoding", "HOW", "canonical: xor or overwrite", nullptr, {"xor", "overwrite"}},
+        {"--checksum", "KIND", "canonical: xxh3-128 or adler32", nullptr, {"xxh3-128", "adler32"}},
+        {"--run", "NAME", "canonical: the run that the pointer names (the last part of REMOTE)"},
         LockWaitRow(),
     })),
     BlankFields,

@@ -206,7 +206,9 @@ Result<VerifyReport> VerifyPulled(const VerifyRequest& request, const ReplicaVer
   error.path = current.target;
   error.expected = Hex(version.state);
   error.found = report.identity.state;
-  error.hint = "remove that folder and pull again";
+  error.hint = std::filesystem::exists(current.target + "/.weight_sync")
+                   ? "pull again with '--in-place --marker sglang', if SGLang has moved it on"
+                   : "remove that folder and pull again";
   return error;
 }
 

@@ -19,18 +19,6 @@ RunLimits Jobs(unsigned jobs) {
   return {count, count};
 }
 
-// One object, where it lies in the file of its pack.
-class SliceSource final : public ByteSource {
- public:
-  SliceSource(const File& file, uint64_t offset, uint64_t bytes) : file_(file), offset_(offset), bytes_(bytes) {}
-  uint64_t size() const override { return bytes_; }
-  Result<> ReadAt(uint64_t offset, MutableByteSpan out) const override { return file_.ReadAt(offset_ + offset, out); }
-
- private:
-  const File& file_;
-  uint64_t offset_, bytes_;
-};
-
 std::vector<uint64_t> Offsets(const Way& way) {
   std::vector<uint64_t> offsets;
   uint64_t at = 0;
@@ -70,14 +58,13 @@ Result<std::vector<Sha256Digest>> DigestSlices(const File& file, const Way& way,
 
 Result<> SendObject(Remote& remote, const File& file, uint64_t offset, const ObjectRef& object, bool* reused) {
   const std::string key = ObjectKey(object.sha256);
-  WD_ASSIGN(const WriteResult written,
-            remote.Write(key, SliceSource(file, offset, object.bytes), WriteRule::kIfAbsent));
+  WD_ASSIGN(const WriteResult written, remote.Write(key, FileSlice(file, offset, object.bytes), WriteRule::kIfAbsent));
   *reused = written == WriteResult::kExists;
   if (!*reused) return {};
   WD_ASSIGN(const std::optional<ObjectInfo> info, remote.Stat(key));
   if (info && info->size == object.bytes) return {};
   // Something else lies under this name, or it has just been collected.
-  WD_TRY(remote.Write(key, SliceSource(file, offset, object.bytes), WriteRule::kReplace));
+  WD_TRY(remote.Write(key, FileSlice(file, offset, object.bytes), WriteRule::kReplace));
   *reused = false;
   return {};
 }

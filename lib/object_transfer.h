@@ -2,11 +2,24 @@
 // by several at a time, and proved before anybody uses them.
 #pragma once
 
+#include "base/file.h"
 #include "history/plan.h"
 #include "remote/remote.h"
 #include "wdelta.h"
 
 namespace wdelta {
+
+// Part of a file, to be sent; the file must outlive it.
+class FileSlice final : public ByteSource {
+ public:
+  FileSlice(const File& file, uint64_t offset, uint64_t bytes) : file_(file), offset_(offset), bytes_(bytes) {}
+  uint64_t size() const override { return bytes_; }
+  Result<> ReadAt(uint64_t offset, MutableByteSpan out) const override { return file_.ReadAt(offset_ + offset, out); }
+
+ private:
+  const File& file_;
+  uint64_t offset_, bytes_;
+};
 
 // The objects that the pack at `path` is cut into, with their digests: reads all of it.
 Result<Way> DescribePack(const std::string& path, const Context& context);

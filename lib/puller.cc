@@ -3,28 +3,21 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <ctime>
 
 #include "base/parallel.h"
 #include "base/stopwatch.h"
 #include "inbound.h"
 #include "record_info.h"
+#include "refused_source.h"
 #include "remote_history.h"
 #include "replica.h"
+#include "sglang_marker.h"
+#include "update_pull.h"
 #include "way_index.h"
 
 namespace wdelta {
 
 namespace {
-
-Error WentBackwards(const std::string& url, uint64_t seen, uint64_t found) {
-  Error error{ErrorKind::kRefused, "the history of '" + url + "' went backwards: record " + std::to_string(seen) +
-                                       " was seen before, the newest is now " + std::to_string(found)};
-  error.expected = std::to_string(seen);
-  error.found = std::to_string(found);
-  error.hint = "if that is meant, pull a record by name (@" + std::to_string(found) + ") or use '--allow-rollback'";
-  return error;
-}
 
 class Puller {
  public:
@@ -80,13 +73,7 @@ class Puller {
   }
 
   Result<> CheckAge(uint64_t created) const {
-    const auto now = static_cast<double>(std::time(nullptr));
-    if (request_.max_age <= 0 || named_ || now - static_cast<double>(created) <= request_.max_age) return {};
-    return Error{ErrorKind::kRefused,
-                 "the newest record of '" + history_.remote().url() + "' is " +
-                     std::to_string(static_cast<int64_t>(now) - static_cast<int64_t>(created)) +
-                     " seconds old, more than allowed",
-                 "see whether the trainer still pushes, or whether this is an old mirror"};
+    return named_ ? Result<>() : wdelta::CheckAge(history_.remote().url(), created, request_.max_age);
   }
 
   // No other history, and none that went backwards or was written anew; what is asked for by name is always given.
@@ -96,21 +83,12 @@ class Puller {
     WD_TRY(CheckAge(target_.created));
     if (named_ || request_.allow_rollback || replica_.highest() == 0) return {};
     const std::string& url = history_.remote().url();
-    if (history_id_ != replica_.history()) {
-      return Error{ErrorKind::kRefused,
-                   "'" + replica_.folder() + "' follows another history than the one at '" + url + "'",
-                   "pull it into another folder, or use '--allow-rollback'"};
-    }
+    if (history_id_ != replica_.history()) return OtherHistory(replica_.folder(), url);
     if (target_.number < replica_.highest()) return WentBackwards(url, replica_.highest(), target_.number);
-    if (target_.number == replica_.highest() && target_.record != replica_.highest_record()) return Rewritten();
+    if (target_.number == replica_.highest() && target_.record != replica_.highest_record()) {
+      return Rewritten(url, replica_.highest());
+    }
     return {};
-  }
-
-  Error Rewritten() const {
-    return Error{ErrorKind::kRefused,
-                 "the history of '" + history_.remote().url() + "' was rewritten: record " +
-                     std::to_string(replica_.highest()) + " is not the one that was pulled before",
-                 "if that is meant, use '--allow-rollback'"};
   }
 
   Result<> RememberTarget() {
@@ -123,21 +101,9 @@ class Puller {
     return replica_.Remember(history_.remote().url(), history_id_, target_.number, target_.record, mark);
   }
 
-  // The version that is to be patched into the new one; none: a copy is made.
-  std::optional<ReplicaVersion> ToBePatched() const {
-    if (replica_.building()) return replica_.building();
-    const ReplicaVersion* current = replica_.current();
-    if (request_.in_place) return current ? std::optional(*current) : std::nullopt;
-    if (replica_.versions().size() < std::max(2U, request_.keep)) return std::nullopt;
-    for (const ReplicaVersion& version : replica_.versions()) {
-      if (!current || version.name != current->name) return version;
-    }
-    return std::nullopt;
-  }
-
   Result<> Rebuild() {
     for (unsigned attempt = 0;; ++attempt) {
-      const std::optional<ReplicaVersion> victim = ToBePatched();
+      const std::optional<ReplicaVersion> victim = replica_.ToBePatched(request_.in_place, request_.keep);
       WD_ASSIGN(const Plan plan, MakePlan(victim));
       if (request_.plan) return {};
       const bool patches = victim && plan.start > 0;
@@ -183,7 +149,7 @@ class Puller {
     for (const RecordEntry& entry : input_.entries) {
       if (!named_ && !request_.allow_rollback && entry.number == replica_.highest() &&
           entry.record != replica_.highest_record()) {
-        return Rewritten();
+        return Rewritten(history_.remote().url(), replica_.highest());
       }
     }
     const PackStore packs = replica_.packs();
@@ -257,8 +223,7 @@ class Puller {
 
   Result<> Patch(const ReplicaVersion& victim, const Plan& plan) {
     if (!replica_.building()) WD_TRY(replica_.BeginBuilding(victim));
-    const ReplicaVersion& building = *replica_.building();
-    const std::string path = building.name.empty() ? replica_.BuildingPath() : replica_.PathOf(building);
+    const std::string path = replica_.BuildingPath();
     ApplyRequest apply = FollowPlan(plan, replica_.packs(), path);
     apply.in_place = true;
     if (!apply.deltas.empty()) WD_TRY(Apply(apply));
@@ -318,9 +283,6 @@ class Puller {
       report_.lag_records = tip - std::min(tip, target_.number);
     }
     report_.retries = history_.remote().retries();
-    if (request_.check || request_.plan || !request_.hook || !replica_.hook_is_due()) return report_;
-    WD_TRY(request_.hook(report_));
-    WD_TRY(replica_.SetHookDue(false));
     return report_;
   }
 
@@ -348,9 +310,27 @@ class Puller {
   PlanInput input_;
 };
 
+// A history of ours, or where there is none the versions of another system.
+Result<PullReport> FollowAny(const PullRequest& request, const RemoteName& name, Remote& remote, Replica& replica,
+                             const Context& context) {
+  if (FollowsUpdates(replica, remote)) return PullUpdates(request, name, remote, replica, context);
+  for (unsigned attempt = 0;; ++attempt) {
+    Puller puller(request, name, remote, replica, context);
+    Result<PullReport> pulled = puller.Run();
+    if (pulled.ok() || pulled.error().kind != ErrorKind::kNotFound) return pulled;
+    const Result<uint64_t> tip = RemoteHistory(remote).FindTip();
+    if (tip.ok() && *tip == 0) return PullUpdates(request, name, remote, replica, context);
+    // What led to the newest record may have been collected meanwhile. Then there is a newer one by now.
+    if (name.given || attempt == 4 || !tip.ok() || *tip <= puller.target()) return pulled;
+  }
+}
+
 }  // namespace
 
 Result<PullReport> Pull(const PullRequest& request, const Context& context) {
+  if (!request.marker.empty() && !request.in_place) {
+    return Error{ErrorKind::kUsage, "a marker is kept only in a version that is patched in place", "add '--in-place'"};
+  }
   WD_ASSIGN(const RemoteName name, ParseRemoteName(request.remote));
   WD_ASSIGN(const std::unique_ptr<Remote> remote, OpenRemote(name.url, request.transfer, context.note));
   const bool only_asks = request.check || request.plan;
@@ -359,14 +339,15 @@ Result<PullReport> Pull(const PullRequest& request, const Context& context) {
   const std::string folder = only_asks && !exists ? TemporaryPath("pull") : request.folder;
   Result<PullReport> report = [&]() -> Result<PullReport> {
     WD_ASSIGN(Replica replica, Replica::Open(folder, request.lock_wait));
-    for (unsigned attempt = 0;; ++attempt) {
-      Puller puller(request, name, *remote, replica, context);
-      Result<PullReport> pulled = puller.Run();
-      if (pulled.ok() || pulled.error().kind != ErrorKind::kNotFound || name.given || attempt == 4) return pulled;
-      // What led to the newest record may have been collected meanwhile. Then there is a newer one by now.
-      const Result<uint64_t> tip = RemoteHistory(*remote).FindTip();
-      if (!tip.ok() || *tip <= puller.target()) return pulled;
+    std::optional<SglangMarker> marker;
+    if (!only_asks && request.in_place && (!request.marker.empty() || SglangMarker::IsIn(replica))) {
+      WD_ASSIGN(marker, KeepMarker(replica, request.lock_wait, context));
     }
+    WD_ASSIGN(const PullReport pulled, FollowAny(request, name, *remote, replica, context));
+    if (only_asks || !request.hook || !replica.hook_is_due()) return pulled;
+    WD_TRY(request.hook(pulled));
+    WD_TRY(replica.SetHookDue(false));
+    return pulled;
   }();
   if (only_asks && !exists) RemoveTree(folder);
   return report;

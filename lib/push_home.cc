@@ -56,10 +56,56 @@ Result<> PushHome::SetStoreProved() {
   return SaveState();
 }
 
-Result<> PushHome::KeepBase(const std::string& source, const Layout& layout, const std::string& how,
-                            const Sha256Digest& state) {
-  const std::string fresh = folder_ + "/base.new";
-  RemoveTree(fresh);
+bool PushHome::HasPreparedBase() const {
+  return fs::is_directory(PreparedPath());
+}
+
+Result<> PushHome::SetPublishing(uint64_t version, const Sha256Digest& state, const Sha256Digest& proof) {
+  state_.Set("publishing", version);
+  state_.Set("publishing_state", state);
+  state_.Set("publishing_proof", proof);
+  return SaveState();
+}
+
+Result<> PushHome::SetPublishingSeal(const Sha256Digest& seal) {
+  state_.Set("publishing_seal", seal);
+  return SaveState();
+}
+
+Result<> PushHome::SetPublishedSeal(const Sha256Digest& seal) {
+  state_.Set("published_seal", seal);
+  return SaveState();
+}
+
+Result<> PushHome::StopPublishing() {
+  for (const char* key : {"publishing", "publishing_state", "publishing_proof", "publishing_seal"}) state_.Remove(key);
+  RemoveTree(PreparedPath());
+  return SaveState();
+}
+
+Result<> PushHome::FinishPublishing(const std::string& name) {
+  const Sha256Digest state = state_.Digest("publishing_state");
+  state_.Set("published_seal", state_.Digest("publishing_seal"));
+  state_.Set("published_proof", publishing_proof());
+  for (const char* key : {"publishing", "publishing_state", "publishing_proof", "publishing_seal", "published"}) {
+    state_.Remove(key);
+  }
+  const std::string old_path = base_path();
+  if (HasPreparedBase()) {
+    state_.Set("published", name);  // saved together with the state of the base
+    return ReplaceBase(PreparedPath(), state);
+  }
+  // None was to be kept, or a crash fell between its new name and this note.
+  const bool is_renamed = state != base_state() && fs::is_directory(BasePath(state));
+  if (is_renamed) state_.Set("published", name);
+  WD_TRY(SetBaseState(is_renamed ? state : Sha256Digest{}));
+  RemoveTree(old_path);
+  return {};
+}
+
+Result<> PushHome::PrepareBase(const std::string& source, const Layout& layout, const std::string& how) const {
+  const std::string fresh = PreparedPath();
+  DropPreparedBase();
   for (const auto& [from, to] : FilesOf(source, layout)) {
     const fs::path target = fs::path(fresh) / to;
     std::error_code failed;
@@ -67,9 +113,17 @@ Result<> PushHome::KeepBase(const std::string& source, const Layout& layout, con
     if (!failed && how == "copy") fs::copy_file(from, target, failed);
     // A link to what a symbolic link leads to: the snapshot folders of model hubs are made of those.
     if (!failed && how == "link") fs::create_hard_link(fs::canonical(from, failed), target, failed);
-    if (failed) return SystemError(how, from, failed.value());
+    if (!failed) continue;
+    RemoveTree(fresh);
+    return SystemError(how, from, failed.value());
   }
-  return ReplaceBase(fresh, state);
+  return {};
+}
+
+Result<> PushHome::KeepBase(const std::string& source, const Layout& layout, const std::string& how,
+                            const Sha256Digest& state) {
+  WD_TRY(PrepareBase(source, layout, how));
+  return ReplaceBase(PreparedPath(), state);
 }
 
 Result<> PushHome::ReplaceBase(const std::string& path, const Sha256Digest& state) {

@@ -5,6 +5,9 @@
 //   spool.wdp    the pack that is being pushed, from before the source is released until all is done
 //   spool.json   what it is
 //   lock
+// Who pushes versions for other systems (update_push.cc) has instead of the spool:
+//   base.new/    the checkpoint that is being published, the next base
+//   version/     its delta
 #pragma once
 
 #include "base/file.h"
@@ -40,7 +43,11 @@ class PushHome {
   Sha256Digest base_state() const { return state_.Digest(base_key_); }
   Result<> SetBaseState(const Sha256Digest& state);
   bool HasKeptBase() const;
-  // Makes `source` the kept base. `how`: "link" or "copy".
+  // Puts `source` in readiness to become the kept base. `how`: "link" or "copy".
+  Result<> PrepareBase(const std::string& source, const Layout& layout, const std::string& how) const;
+  bool HasPreparedBase() const;
+  void DropPreparedBase() const { RemoveTree(PreparedPath()); }
+  // Makes `source` the kept base.
   Result<> KeepBase(const std::string& source, const Layout& layout, const std::string& how, const Sha256Digest& state);
   // Puts the checkpoint folder at `path` in the place of the kept base.
   Result<> ReplaceBase(const std::string& path, const Sha256Digest& state);
@@ -48,6 +55,24 @@ class PushHome {
   // What the store was found to do with create-if-absent.
   bool store_is_proved() const { return state_.Has("create_if_absent"); }
   Result<> SetStoreProved();
+
+  // Of versions for other systems: what the kept base is called in the store; which version is being published, 0 for
+  // none, the state that it has, and the digest of a file of it that no other version has.
+  std::string published() const { return state_.Text("published"); }
+  uint64_t publishing() const { return state_.Number("publishing"); }
+  Sha256Digest publishing_proof() const { return state_.Digest("publishing_proof"); }
+  // What the files of the version looked like from outside when they had been sent.
+  Sha256Digest published_seal() const { return state_.Digest("published_seal"); }
+  Sha256Digest published_proof() const { return state_.Digest("published_proof"); }
+  Result<> SetPublishedSeal(const Sha256Digest& seal);
+  Result<> SetPublishingSeal(const Sha256Digest& seal);
+  Result<> SetPublishing(uint64_t version, const Sha256Digest& state, const Sha256Digest& proof);
+  Result<> StopPublishing();
+  // The newest whole version, as far as it is known; 0: it is not.
+  uint64_t whole_version() const { return state_.Number("whole_version"); }
+  void NoteWholeVersion(uint64_t version) { state_.Set("whole_version", version); }  // saved with what comes next
+  // It is published: what was prepared becomes the base, if there is any.
+  Result<> FinishPublishing(const std::string& name);
 
   Result<std::optional<Spool>> ReadSpool() const;
   Result<> WriteSpool(const Spool& spool) const;
@@ -57,6 +82,7 @@ class PushHome {
   PushHome(std::string folder, File lock, StateFile state, bool durable)
       : folder_(std::move(folder)), lock_(std::move(lock)), state_(std::move(state)), durable_(durable) {}
   // Named by its state, so that a new base and the note that it is the one cannot disagree.
+  std::string PreparedPath() const { return folder_ + "/base.new"; }
   std::string BasePath(const Sha256Digest& state) const { return folder_ + "/base-" + Hex(state).substr(0, 12); }
   Result<> SaveState() const { return state_.Write(folder_ + "/state.json", durable_); }
 

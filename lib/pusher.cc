@@ -1,6 +1,5 @@
 // Pushing: a checkpoint or a pack becomes the next record of a history. The source is read once, into a spooled pack;
 // everything after that works from the spool, and a push that was cut off is finished by the next one.
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,20 +9,14 @@
 #include "base/stopwatch.h"
 #include "push_base.h"
 #include "record_info.h"
+#include "source_markers.h"
+#include "update_push.h"
+#include "update_store.h"
 #include "walk.h"
 
 namespace wdelta {
 
 namespace {
-
-Result<> WaitFor(const std::string& marker) {
-  while (access(marker.c_str(), F_OK) != 0) {
-    if (StopRequested()) return Error{ErrorKind::kInterrupted, "interrupted while waiting for '" + marker + "'"};
-    const timespec pause{0, 50'000'000};
-    nanosleep(&pause, nullptr);
-  }
-  return {};
-}
 
 class Pusher {
  public:
@@ -40,7 +33,7 @@ class Pusher {
       return Error{ErrorKind::kUsage, "an anchor is made from a checkpoint, and only a pack is given",
                    "keep a copy with '--mirror DIR', or push the checkpoint itself"};
     }
-    if (!request_.ready.empty()) WD_TRY(WaitFor(request_.ready));
+    WD_TRY(WaitForMarker(request_.ready));
     WD_TRY(OpenHome(is_pack));
     WD_TRY(ReadTip());
     WD_TRY(ProveStore());
@@ -77,8 +70,12 @@ class Pusher {
     tip_.reset();
     if (number > 0) {
       WD_ASSIGN(tip_, history_.Read(number));
+      return {};
     }
-    return {};
+    WD_ASSIGN(const std::optional<LatestUpdate> other, UpdateStore(history_.remote()).ReadPointer());
+    if (!other) return {};
+    return Error{ErrorKind::kConflict, "'" + url_ + "' holds versions for other systems, not a history",
+                 "push with '--format canonical', or begin a history at a remote of its own"};
   }
   Result<bool> TipHasMoved() {
     const uint64_t before = TipNumber();
@@ -129,7 +126,7 @@ class Pusher {
     WD_ASSIGN(const Checkpoint source, Checkpoint::Open(request_.source, request_.files, context_.note));
     WD_ASSIGN(const StateDigests digests, DigestCheckpoint(source, context_));
     if (digests.state != spool->state) return false;
-    WD_TRY(MarkReleased());
+    WD_TRY(MarkReleased(request_.released));
     WD_ASSIGN(const auto record, history_.Read(entry->number));
     report_.record = InfoOf(*record);
     report_.retries = history_.remote().retries();
@@ -167,7 +164,7 @@ class Pusher {
 
   Result<> PushPackAt(const std::string& path) {
     WD_ASSIGN(const ReadyPack pack, InspectPack(path, Trust::kWhole));
-    WD_TRY(MarkReleased());
+    WD_TRY(MarkReleased(request_.released));
     if (IsAlreadyThere(pack)) return ReportTip();
     if (!tip_ && !pack.anchor) {
       return Error{ErrorKind::kConflict, "'" + url_ + "' is empty, and the first record has to be an anchor",
@@ -213,12 +210,12 @@ class Pusher {
       WD_ASSIGN(const ReadyPack pack, PackIntoSpool(base, source));
       if (!base.empty() && pack.base.state != TipState()) return WrongBase("'" + base + "'", pack.base);
       if (IsAlreadyThere(pack)) {
-        WD_TRY(MarkReleased());
+        WD_TRY(MarkReleased(request_.released));
         return ReportTip();
       }
       Spool spool{RandomHex(16), request_.step, request_.tag, pack.base.state, pack.result.state, TipNumber() + 1};
       WD_TRY(home_->WriteSpool(spool));
-      WD_TRY(MarkReleased());
+      WD_TRY(MarkReleased(request_.released));
       WD_ASSIGN(const bool won, Commit(pack, spool));
       if (won) {
         const bool still_there = request_.released.empty();
@@ -288,12 +285,6 @@ class Pusher {
     return true;
   }
 
-  Result<> MarkReleased() {
-    if (request_.released.empty()) return {};
-    WD_ASSIGN(const std::unique_ptr<ByteSink> sink, OpenSink(request_.released));
-    return sink->Commit();
-  }
-
   Result<> AddAnchorIfDue() {
     const uint64_t number = tip_->entry.number, every = request_.anchor_every;
     if (every == 0 || number <= every) return {};
@@ -343,6 +334,7 @@ class Pusher {
 }  // namespace
 
 Result<PushReport> Push(const PushRequest& request, const Context& context) {
+  if (request.format == "canonical") return PushUpdate(request, context);
   if (!request.base.empty() && !request.mirror.empty()) {
     return Error{ErrorKind::kUsage, "a push takes a base or a mirror, not both"};
   }

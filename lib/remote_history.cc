@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "history/update.h"
 
 namespace wdelta {
 
@@ -119,6 +120,9 @@ Result<uint64_t> RemoteHistory::FindExistingTip() {
   Error error{ErrorKind::kNotFound, "'" + remote_.url() + "' holds no history"};
   error.path = remote_.url();
   error.hint = "'wdelta push CKPT " + remote_.url() + "' begins one";
+  if (const Result<std::optional<ObjectInfo>> latest = remote_.Stat(kLatestKey); latest.ok() && *latest) {
+    error.hint = "it holds versions for other systems, which 'wdelta pull' and 'wdelta push --format canonical' know";
+  }
   return error;
 }
 

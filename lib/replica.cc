@@ -6,6 +6,8 @@
 #include <charconv>
 #include <filesystem>
 
+#include "sglang_marker.h"
+
 namespace wdelta {
 
 namespace {
@@ -86,18 +88,19 @@ Result<> Replica::Recover() {
   RemoveUnknown();
   building_.reset();
   const std::string in_place = state_.Text("building_in_place");
-  const bool is_there = fs::exists(in_place.empty() ? BuildingPath() : folder_ + "/versions/" + in_place);
+  const bool is_there = fs::exists(in_place.empty() ? AsidePath() : folder_ + "/versions/" + in_place);
   if (state_.Has("building") && is_there) {
     building_.emplace();
     building_->name = in_place;
     building_->number = state_.Number("building");
     building_->state = state_.Digest("building_state");
   } else if (is_there && in_place.empty()) {
-    RemoveTree(BuildingPath());  // of a run that did not get as far as to say what it was
+    RemoveTree(AsidePath());  // of a run that did not get as far as to say what it was
   }
   // In place, a crash may fall between the new name of the version and the link to it.
-  if (!current() && !current_name_.empty() && !versions_.empty()) return PointCurrentAt(versions_.back().name);
-  return {};
+  if (current() || current_name_.empty() || versions_.empty()) return {};
+  current_name_ = versions_.back().name;
+  return PointCurrentAt(current_name_);
 }
 
 // A version is forgotten before its files are removed; a crash between the two leaves the files.
@@ -141,23 +144,51 @@ Result<> Replica::BeginBuilding(const ReplicaVersion& version) {
   state_.Set("building_state", version.state);
   if (in_place) state_.Set("building_in_place", version.name);
   WD_TRY(SaveState());
-  if (!in_place) WD_TRY(Rename(PathOf(version), BuildingPath(), durable_));
-  return {};
+  if (!in_place) return Rename(PathOf(version), AsidePath(), durable_);
+  return marked_ ? SglangMarker::Clear(PathOf(version), durable_) : Result<>();
+}
+
+Result<> Replica::BeginBuildingWith(const std::string& path, uint64_t number, const Sha256Digest& state) {
+  RemoveTree(AsidePath());
+  building_.emplace();
+  state_.Remove("building_in_place");
+  WD_TRY(BuildingReached(number, state));
+  return Rename(path, AsidePath(), durable_);
+}
+
+std::string Replica::BuildingPath() const {
+  return building_->name.empty() ? AsidePath() : PathOf(*building_);
+}
+
+Result<> Replica::BuildingReached(uint64_t number, const Sha256Digest& state) {
+  building_->number = number;
+  building_->state = state;
+  state_.Set("building", number);
+  state_.Set("building_state", state);
+  return SaveState();
 }
 
 void Replica::DropBuilding() {
-  if (building_ && building_->name.empty()) RemoveTree(BuildingPath());
+  if (building_ && building_->name.empty()) RemoveTree(AsidePath());
   building_.reset();
+  FindVersions();  // it is none of them any more
 }
 
 Result<> Replica::Adopt(const std::string& path, const RecordEntry& entry) {
   ReplicaVersion version;
   version.name = VersionName(entry.number, entry.state);
+  // A version of a history that was followed before may have the name; it is not touched until the link has moved.
+  std::error_code failed;
+  for (unsigned n = 2; fs::exists(PathOf(version), failed) && !fs::equivalent(path, PathOf(version), failed); ++n) {
+    version.name = VersionName(entry.number, entry.state) + "-" + std::to_string(n);
+  }
   state_.Set(StateKey(version.name), entry.state);
   state_.Set(CreatedKey(version.name), entry.created);
   if (entry.step) state_.Set(StepKey(version.name), *entry.step);
   state_.Set("hook_due", "yes");  // before the switch: a crash right after it must not lose the hook
   WD_TRY(SaveState());
+  if (marked_) WD_TRY(SglangMarker::Write(path, entry.number, durable_));
+  if (!marked_) SglangMarker::Remove(path);  // it would say what the version was before
   WD_TRY(Rename(path, PathOf(version), durable_));
   building_.reset();
   return SwitchTo(version);
@@ -191,7 +222,19 @@ Result<> Replica::Relabel(const RecordEntry& entry) {
   state_.Remove(StepKey(current_name_));
   if (entry.step) state_.Set(StepKey(current_name_), *entry.step);
   FindVersions();
+  if (marked_) WD_TRY(SglangMarker::Write(PathOf(*current()), entry.number, durable_));
   return SaveState();
+}
+
+std::optional<ReplicaVersion> Replica::ToBePatched(bool in_place, unsigned keep) const {
+  if (building_) return building_;
+  const ReplicaVersion* newest = current();
+  if (in_place) return newest ? std::optional(*newest) : std::nullopt;
+  if (versions_.size() < std::max(2U, keep)) return std::nullopt;
+  for (const ReplicaVersion& version : versions_) {
+    if (!newest || version.name != newest->name) return version;
+  }
+  return std::nullopt;
 }
 
 Result<> Replica::RemoveOld(unsigned keep) {

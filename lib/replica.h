@@ -5,6 +5,8 @@
 //   .wdelta/packs/                 packs that were fetched
 //   .wdelta/building               a version on its way from one record to a later one
 //   .wdelta/lock                   held by the kernel while a pull works here
+// A version that is patched in place may carry the marker of another program (sglang_marker.h), which is no part of the
+// checkpoint.
 // The link is the commit: it is replaced atomically, after the version that it names was proved. Killed at any moment,
 // a pull leaves the old or the new version current, and the next one finishes or clears away the rest.
 #pragma once
@@ -38,8 +40,12 @@ class Replica {
   // A version on its way: what it was when its rebuilding began.
   const std::optional<ReplicaVersion>& building() const { return building_; }
   std::string PathOf(const ReplicaVersion& version) const { return folder_ + "/versions/" + version.name; }
-  std::string BuildingPath() const { return folder_ + "/.wdelta/building"; }
-  PackStore packs() const { return PackStore(folder_ + "/.wdelta/packs"); }
+  // Where the version on its way lies.
+  std::string BuildingPath() const;
+  // The version that is to be patched into the next one; none: a copy has to be made.
+  std::optional<ReplicaVersion> ToBePatched(bool in_place, unsigned keep) const;
+  std::string PacksPath() const { return folder_ + "/.wdelta/packs"; }
+  PackStore packs() const { return PackStore(PacksPath()); }
 
   // The highest record that was ever seen here, and its digest; of which history.
   std::string history() const { return state_.Text("history"); }
@@ -57,11 +63,17 @@ class Replica {
 
   // Takes `version` out of the row of versions to be patched; in place it stays where it is.
   Result<> BeginBuilding(const ReplicaVersion& version);
+  // The same with a checkpoint that lies elsewhere in this folder.
+  Result<> BeginBuildingWith(const std::string& path, uint64_t number, const Sha256Digest& state);
+  // It has come as far as this.
+  Result<> BuildingReached(uint64_t number, const Sha256Digest& state);
   void DropBuilding();
   // Gives what lies at `path` its name among the versions, and makes it current.
   Result<> Adopt(const std::string& path, const RecordEntry& entry);
   // The current version is also the state of this record, and counts as that from now on.
   Result<> Relabel(const RecordEntry& entry);
+  // From now on a version says in its marker which one it is.
+  void SetMarked() { marked_ = true; }
   // Removes all but the `keep` newest versions; never the current one.
   Result<> RemoveOld(unsigned keep);
 
@@ -71,6 +83,7 @@ class Replica {
  private:
   Replica(std::string folder, File lock, StateFile state, bool durable)
       : folder_(std::move(folder)), lock_(std::move(lock)), state_(std::move(state)), durable_(durable) {}
+  std::string AsidePath() const { return folder_ + "/.wdelta/building"; }
   Result<> Recover();
   void RemoveUnknown() const;
   Result<> SwitchTo(const ReplicaVersion& version);
@@ -82,6 +95,7 @@ class Replica {
   File lock_;
   StateFile state_;
   bool durable_;
+  bool marked_ = false;
   std::vector<ReplicaVersion> versions_;
   std::string current_name_;
   std::optional<ReplicaVersion> building_;

@@ -111,7 +111,10 @@ struct PushRequest {
   uint64_t anchor_every = 0;       // after the commit, add an anchor if the last one is this many records back
   std::string ready, released;     // markers: wait for the one, create the other when the source may be overwritten
   Level level = Level::kDefault;
-  double lock_wait = 0;  // seconds
+  std::string format = "wdp";      // or "canonical": versions as SGLang and Stitch read them, instead of a history
+  std::string encoding, checksum;  // canonical: as in PackRequest
+  std::string run;                 // canonical: the run that the pointer names; empty: the last part of the URL
+  double lock_wait = 0;            // seconds
   TransferOptions transfer;
   FileChoice files;
 };
@@ -143,6 +146,7 @@ struct PullRequest {
   std::string remote;  // URL or URL@REV
   std::string folder;
   bool in_place = false;             // patch the one version there is
+  std::string marker;                // and keep this program's marker in it: "sglang"
   unsigned keep = 2;                 // versions
   std::string base;                  // a checkpoint to begin with instead of an anchor
   bool check = false, plan = false;  // only say whether, or how
