@@ -343,7 +343,12 @@ Result<PullReport> Pull(const PullRequest& request, const Context& context) {
     if (!only_asks && request.in_place && (!request.marker.empty() || SglangMarker::IsIn(replica))) {
       WD_ASSIGN(marker, KeepMarker(replica, request.lock_wait, context));
     }
-    WD_ASSIGN(const PullReport pulled, FollowAny(request, name, *remote, replica, context));
+    Result<PullReport> followed = FollowAny(request, name, *remote, replica, context);
+    if (!followed.ok()) {
+      WD_TRY(replica.RestoreMarker());
+      return followed;
+    }
+    const PullReport pulled = std::move(*followed);
     if (only_asks || !request.hook || !replica.hook_is_due()) return pulled;
     WD_TRY(request.hook(pulled));
     WD_TRY(replica.SetHookDue(false));

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <filesystem>
 
+#include "journal.h"
 #include "sglang_marker.h"
 
 namespace wdelta {
@@ -160,7 +161,17 @@ std::string Replica::BuildingPath() const {
   return building_->name.empty() ? AsidePath() : PathOf(*building_);
 }
 
+Result<> Replica::RestoreMarker() const {
+  if (!marked_ || !current() || was_patched_) return {};
+  // Nor is one that an earlier run has brought further.
+  if (state_.Has("building_in_place") && state_.Number("building") != current()->number) return {};
+  const std::string path = PathOf(*current());
+  if (Journal::Exists(path)) return {};  // it is half patched
+  return SglangMarker::Write(path, current()->number, durable_);
+}
+
 Result<> Replica::BuildingReached(uint64_t number, const Sha256Digest& state) {
+  was_patched_ = was_patched_ || !building_->name.empty();
   building_->number = number;
   building_->state = state;
   state_.Set("building", number);

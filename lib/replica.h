@@ -74,6 +74,8 @@ class Replica {
   Result<> Relabel(const RecordEntry& entry);
   // From now on a version says in its marker which one it is.
   void SetMarked() { marked_ = true; }
+  // After a failure: a version that was to be patched in place and was not touched says again which one it is.
+  Result<> RestoreMarker() const;
   // Removes all but the `keep` newest versions; never the current one.
   Result<> RemoveOld(unsigned keep);
 
@@ -96,6 +98,7 @@ class Replica {
   StateFile state_;
   bool durable_;
   bool marked_ = false;
+  bool was_patched_ = false;  // the current version is no longer what its name says
   std::vector<ReplicaVersion> versions_;
   std::string current_name_;
   std::optional<ReplicaVersion> building_;

@@ -11,6 +11,7 @@ from training import checkpoint, expect_current, flip, history, pull, url, versi
 from updates import folder_of, publish, run_of, steps_of
 
 OPTIONS = ("--in-place", "--marker", "sglang")
+SHARD = "/model-00000-of-00001.safetensors"
 MARKER = "r/current/.weight_sync/state.json"
 
 
@@ -111,6 +112,21 @@ def missing(t):
     error = pull(t, "r", *OPTIONS, code=4)["error"]
     assert "half changed" in error["message"] and error["hint"] and error["expected"] != error["found"], error
     flip(t.path("r/current/m-1.safetensors"))
+    pull(t, "r", *OPTIONS)
+    expect_marked(t, 2, "run/2")
+
+
+@test("a pull that fails before it changes anything leaves the marker as it was")
+def failed_pull(t):
+    run_of(t, 1, 2)
+    pull(t, "r", *OPTIONS, revision=1)
+    flip(t.path(folder_of(2) + SHARD), -20)
+    pull(t, "r", *OPTIONS, code=4)
+    expect_marked(t, 1, "run/1")
+    os.unlink(t.path(folder_of(2) + "/SHA256SUMS"))
+    pull(t, "r", *OPTIONS, code=4)  # only when it is applied
+    expect_marked(t, 1, "run/1")
+    flip(t.path(folder_of(2) + SHARD), -20)
     pull(t, "r", *OPTIONS)
     expect_marked(t, 2, "run/2")
 
