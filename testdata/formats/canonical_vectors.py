@@ -70,6 +70,7 @@ for encoding in ("xor", "overwrite"):
 good("canonical: a frame that has a window is applied", LARGE, LARGE_RESULT, build(
     LARGE, LARGE_RESULT, frames={"big": windowed(xor(*(one.tensors()[0].data for one in (LARGE, LARGE_RESULT))))}))
 good("canonical: versions may be any text", EXAMPLE, EXAMPLE_RESULT, example(version="v1", base_version="v0"))
+good("canonical: versions may be numbers", EXAMPLE, EXAMPLE_RESULT, with_metadata(version=1, base_version=0))
 good("canonical: an xor and an overwrite follow one another", MODEL, MODEL_NEXT,
      model(version="b", base_version="a"),
      build(MODEL_RESULT, MODEL_NEXT, "overwrite", "adler32", version="c", base_version="b"), again=False)
@@ -211,7 +212,8 @@ for key in ("version", "base_version"):
     bad(f"canonical: an index without {key} is refused", MALFORMED, with_metadata(**{key: None}), verify=True)
 for key in ("compression_format", "checksum_format"):
     bad(f"canonical: an index without {key} is refused", UNKNOWN, with_metadata(**{key: None}), verify=True)
-bad("canonical: a version that is a number is refused", MALFORMED, with_metadata(version=1), verify=True)
+for value in (True, [1], {"number": 1}):
+    bad(f"canonical: a version that is {value} is refused", MALFORMED, with_metadata(version=value), verify=True)
 bad("canonical: an unknown encoding is refused", UNKNOWN, with_metadata(delta_encoding="add"), verify=True, word="add")
 bad("canonical: an unknown compression is refused", UNKNOWN, with_metadata(compression_format="lz4"), verify=True,
     word="lz4")
