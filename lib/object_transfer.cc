@@ -29,19 +29,6 @@ std::vector<uint64_t> Offsets(const Way& way) {
   return offsets;
 }
 
-Result<Sha256Digest> DigestSlice(const File& file, uint64_t offset, uint64_t bytes) {
-  Sha256 sha256;
-  Bytes piece(std::min<uint64_t>(bytes, 1 << 20));
-  for (uint64_t done = 0; done < bytes;) {
-    if (StopRequested()) return Error{ErrorKind::kInterrupted, "interrupted"};
-    const MutableByteSpan part = MutableByteSpan(piece).first(std::min<uint64_t>(piece.size(), bytes - done));
-    WD_TRY(file.ReadAt(offset + done, part));
-    sha256.Update(part);
-    done += part.size();
-  }
-  return sha256.Finish();
-}
-
 // Digests of all slices, computed side by side.
 Result<std::vector<Sha256Digest>> DigestSlices(const File& file, const Way& way, const Context& context) {
   const std::vector<uint64_t> offsets = Offsets(way);
@@ -115,6 +102,31 @@ Error WrongObject(const Remote& remote, const ObjectRef& object, const Sha256Dig
 }
 
 }  // namespace
+
+Result<Sha256Digest> DigestSlice(const File& file, uint64_t offset, uint64_t bytes) {
+  Sha256 sha256;
+  Bytes piece(std::min<uint64_t>(bytes, 1 << 20));
+  for (uint64_t done = 0; done < bytes;) {
+    if (StopRequested()) return Error{ErrorKind::kInterrupted, "interrupted"};
+    const MutableByteSpan part = MutableByteSpan(piece).first(std::min<uint64_t>(piece.size(), bytes - done));
+    WD_TRY(file.ReadAt(offset + done, part));
+    sha256.Update(part);
+    done += part.size();
+  }
+  return sha256.Finish();
+}
+
+Result<std::optional<Sha256Digest>> DigestObject(Remote& remote, const std::string& key) {
+  Sha256 sha256;
+  for (uint64_t at = 0, size = 1; at < size; at += kPieceBytes) {
+    Result<ObjectPiece> piece = remote.Read(key, at, kPieceBytes);
+    if (!piece.ok() && piece.error().kind == ErrorKind::kNotFound) return std::optional<Sha256Digest>();
+    if (!piece.ok()) return piece.TakeError();
+    sha256.Update(piece->bytes);
+    size = piece->size;
+  }
+  return std::optional(sha256.Finish());
+}
 
 Result<Way> DescribePack(const std::string& path, const Context& context) {
   WD_ASSIGN(const std::unique_ptr<DeltaReader> reader, OpenDelta(path, Trust::kIndex));

@@ -21,6 +21,12 @@ class FileSlice final : public ByteSource {
   uint64_t offset_, bytes_;
 };
 
+// The SHA-256 of such a part.
+Result<Sha256Digest> DigestSlice(const File& file, uint64_t offset, uint64_t bytes);
+
+// The SHA-256 of an object, read in pieces; nullopt: it is not there.
+Result<std::optional<Sha256Digest>> DigestObject(Remote& remote, const std::string& key);
+
 // The objects that the pack at `path` is cut into, with their digests: reads all of it.
 Result<Way> DescribePack(const std::string& path, const Context& context);
 

@@ -13,22 +13,6 @@ namespace wdelta {
 
 namespace {
 
-// The SHA-256 of an object, read in pieces; nullopt: it is not there.
-Result<std::optional<Sha256Digest>> DigestObject(Remote& remote, const ObjectRef& object) {
-  Sha256 sha256;
-  for (uint64_t at = 0; at < object.bytes;) {
-    Result<ObjectPiece> piece =
-        remote.Read(ObjectKey(object.sha256), at, std::min<uint64_t>(8 << 20, object.bytes - at));
-    if (!piece.ok() && piece.error().kind == ErrorKind::kNotFound) return std::optional<Sha256Digest>();
-    if (!piece.ok()) return piece.TakeError();
-    if (piece->bytes.empty()) break;
-    sha256.Update(piece->bytes);
-    at += piece->bytes.size();
-    if (piece->size != object.bytes) break;
-  }
-  return std::optional(sha256.Finish());
-}
-
 class Prover {
  public:
   Prover(const ProveRequest& request, Remote& remote, const Context& context)
@@ -97,7 +81,7 @@ class Prover {
         there = info.has_value();
         right = there && info->size == object.bytes;
       } else {
-        WD_ASSIGN(const std::optional<Sha256Digest> digest, DigestObject(remote_, object));
+        WD_ASSIGN(const std::optional<Sha256Digest> digest, DigestObject(remote_, ObjectKey(object.sha256)));
         there = digest.has_value();
         right = there && *digest == object.sha256;
       }

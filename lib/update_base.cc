@@ -12,17 +12,6 @@ std::string NameOf(const UpdateStore& store, uint64_t version) {
   return "version " + UpdateName(version) + " of '" + store.remote().url() + "'";
 }
 
-Result<Sha256Digest> DigestObject(Remote& remote, const std::string& key) {
-  constexpr uint64_t kPiece = uint64_t{8} << 20;
-  Sha256 sha256;
-  for (uint64_t at = 0, size = 1; at < size; at += kPiece) {
-    WD_ASSIGN(const ObjectPiece piece, remote.Read(key, at, kPiece));
-    sha256.Update(piece.bytes);
-    size = piece.size;
-  }
-  return sha256.Finish();
-}
-
 // Whether the files of a version are those that its list of checksums names, and the list is the one that we wrote.
 // Reads all of it.
 Result<bool> IsWhatWePushed(UpdateStore& store, const PushHome& home, uint64_t version) {
@@ -31,9 +20,8 @@ Result<bool> IsWhatWePushed(UpdateStore& store, const PushHome& home, uint64_t v
   if (!sums.ok()) return sums.TakeError();
   if (DigestSha256(sums->bytes) != home.published_proof()) return false;
   for (const FileSum& sum : ParseSums(AsText(sums->bytes))) {
-    Result<Sha256Digest> found = DigestObject(store.remote(), store.KeyOf(version, sum.name));
-    if (!found.ok() && found.error().kind != ErrorKind::kNotFound) return found.TakeError();
-    if (!found.ok() || *found != sum.sha256) return false;
+    WD_ASSIGN(const std::optional<Sha256Digest> found, DigestObject(store.remote(), store.KeyOf(version, sum.name)));
+    if (found != sum.sha256) return false;
   }
   return true;
 }

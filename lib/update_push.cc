@@ -8,6 +8,7 @@
 
 #include "base/stopwatch.h"
 #include "base/text.h"
+#include "difference.h"
 #include "history/revision.h"
 #include "record_commit.h"
 #include "remote/remote_key.h"
@@ -59,7 +60,7 @@ class UpdatePusher {
       return Error{ErrorKind::kConflict, "'" + url_ + "' holds the versions of run '" + run_ + "'",
                    "give run '" + request_.run + "' a remote of its own"};
     }
-    const Result<LatestUpdate> unpointed = store_.FindLatest();
+    const Result<LatestUpdate> unpointed = store_.FindUnpointed();
     if (!unpointed.ok() && unpointed.error().kind != ErrorKind::kNotFound) return Error(unpointed.error());
     if (unpointed.ok() && unpointed->pointer.version != home_->publishing()) {
       return Error{ErrorKind::kConflict,
@@ -222,14 +223,9 @@ class UpdatePusher {
     const UpdatePointer pointer{run_, Next()};
     VersionUpload upload(store_, *home_, latest_, pointer, request_);
     WD_TRY(upload.Begin(digests.state, whole.sums));
-    Totals totals;
-    totals.tensors_total = source.tensors().size();
-    totals.bytes_total = source.data_bytes();
-    for (const Tensor& tensor : source.tensors()) totals.elements_total += tensor.units();
-    totals.elements_changed = totals.elements_total;
-    totals.bytes_changed = totals.bytes_total;
-    totals.tensors_changed = totals.tensors_total;
-    Describe(HexIdentity(digests), totals, Next());
+    std::vector<uint64_t> units;
+    for (const Tensor& tensor : source.tensors()) units.push_back(tensor.units());
+    Describe(HexIdentity(digests), Summarize(nullptr, *PairSide(nullptr, source), units).totals, Next());
     WD_TRY(upload.Publish(files.size() + 2, [&](size_t i) -> Result<uint64_t> {
       if (i < files.size()) return upload.SendFile(source.layout().file(files[i]).path, PathOfFile(source, files[i]));
       const bool is_last = i > files.size();

@@ -15,7 +15,6 @@ namespace wdelta {
 namespace {
 
 constexpr uint64_t kPieceBytes = uint64_t{8} << 20;
-constexpr uint64_t kMaxIndexBytes = 100'000'000;  // as of the header of a safetensors file
 
 // A file that comes in pieces, all of the same version of the object.
 Result<> FetchFile(Remote& remote, const std::string& key, const std::string& path, unsigned jobs, ObjectPiece first,
@@ -82,7 +81,10 @@ Result<std::optional<uint64_t>> UpdateStore::NewestBelow(const std::string& pref
 
 Result<LatestUpdate> UpdateStore::FindLatest() {
   WD_ASSIGN(const std::optional<LatestUpdate> pointed, ReadPointer());
-  if (pointed) return *pointed;
+  return pointed ? Result<LatestUpdate>(*pointed) : FindUnpointed();
+}
+
+Result<LatestUpdate> UpdateStore::FindUnpointed() {
   for (const char* prefix : {kUpdatePrefix, ""}) {
     Result<std::optional<uint64_t>> newest = NewestBelow(prefix);
     if (!newest.ok() && newest.error().kind == ErrorKind::kRefused) break;  // it cannot list
@@ -104,10 +106,11 @@ Result<CanonicalIndex> UpdateStore::ReadIndex(uint64_t version) {
     error.path = remote_.url() + "/" + key;
     return error;
   };
-  Result<ObjectPiece> piece = remote_.Read(key, 0, kMaxIndexBytes + 1);
+  Result<ObjectPiece> piece = remote_.Read(key, 0, kMaxIndexFileBytes + 1);
   if (!piece.ok() && piece.error().kind == ErrorKind::kNotFound) return failed(piece.error(), "is not there");
   if (!piece.ok()) return piece.TakeError();
-  if (piece->size > kMaxIndexBytes) return failed(Error{ErrorKind::kIntegrity, ""}, "has an index that is too large");
+  if (piece->size > kMaxIndexFileBytes)
+    return failed(Error{ErrorKind::kIntegrity, ""}, "has an index that is too large");
   Result<CanonicalIndex> index = ReadCanonicalIndex(AsText(piece->bytes));
   if (!index.ok()) return failed(index.error(), "cannot be read: " + index.error().message);
   if (!index->is_delta()) return index;

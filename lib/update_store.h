@@ -38,6 +38,8 @@ class UpdateStore {
   Result<std::optional<LatestUpdate>> ReadPointer();
   // The same, and where there is no pointer what a listing shows. kNotFound: nothing is there.
   Result<LatestUpdate> FindLatest();
+  // What a listing shows, for who knows that there is no pointer; kNotFound as above.
+  Result<LatestUpdate> FindUnpointed();
 
   // kNotFound if there is no such version, or not all of it yet.
   Result<CanonicalIndex> ReadIndex(uint64_t version);

@@ -7,15 +7,13 @@
 #include <set>
 
 #include "base/json_object.h"
-#include "base/parallel.h"
 #include "history/update.h"
+#include "object_transfer.h"
 #include "pack/canonical_index.h"
 
 namespace wdelta {
 
 namespace {
-
-constexpr uint64_t kMaxIndexBytes = 100'000'000;
 
 // A line of a list of checksums, as sha256sum writes it.
 std::string SumLine(const Sha256Digest& sha256, const std::string& name) {
@@ -25,15 +23,7 @@ std::string SumLine(const Sha256Digest& sha256, const std::string& name) {
 Result<Sha256Digest> DigestFile(const std::string& path) {
   WD_ASSIGN(const File file, File::OpenForRead(path));
   WD_ASSIGN(const FileIdentity identity, file.Identify());
-  Sha256 sha256;
-  Bytes piece(1 << 20);
-  for (uint64_t at = 0; at < identity.size; at += piece.size()) {
-    if (StopRequested()) return Error{ErrorKind::kInterrupted, "interrupted"};
-    const MutableByteSpan part = MutableByteSpan(piece).first(std::min<uint64_t>(piece.size(), identity.size - at));
-    WD_TRY(file.ReadAt(at, part));
-    sha256.Update(part);
-  }
-  return sha256.Finish();
+  return DigestSlice(file, 0, identity.size);
 }
 
 // A checkpoint in one file has no index.
@@ -90,7 +80,7 @@ Result<WholeVersion> WrapWholeVersion(const Checkpoint& checkpoint, uint64_t ver
   for (size_t file = 0; file < layout.file_count(); ++file) {
     const std::string& path = layout.file(file).path;
     if (path == kIndexFile) {
-      WD_ASSIGN(const Bytes text, ReadWholeFile(PathOfFile(checkpoint, file), kMaxIndexBytes));
+      WD_ASSIGN(const Bytes text, ReadWholeFile(PathOfFile(checkpoint, file), kMaxIndexFileBytes));
       index = AsText(text);
     } else if (path != kSumsFile) {
       WD_ASSIGN(const Sha256Digest sha256, DigestFile(PathOfFile(checkpoint, file)));
@@ -125,7 +115,7 @@ Result<> UnwrapWholeVersion(const std::string& folder, const Context& context) {
   if (!is_proved) {
     context.note("nothing in the store proves the whole version in '" + folder + "', it is taken as it came");
   }
-  WD_ASSIGN(const Bytes text, ReadWholeFile(folder + "/" + kIndexFile, kMaxIndexBytes));
+  WD_ASSIGN(const Bytes text, ReadWholeFile(folder + "/" + kIndexFile, kMaxIndexFileBytes));
   WD_ASSIGN(const std::string index, WithoutVersion(AsText(text)));
   WD_ASSIGN(const std::unique_ptr<ByteSink> sink, OpenSink(folder + "/" + kIndexFile));
   WD_TRY(sink->Write(AsBytes(index)));

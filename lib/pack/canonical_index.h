@@ -2,6 +2,7 @@
 // apart is in its metadata.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 namespace wdelta {
 
 inline constexpr const char* kIndexFile = "model.safetensors.index.json";
+inline constexpr uint64_t kMaxIndexFileBytes = 100'000'000;  // as of the header of a safetensors file
 
 struct CanonicalIndex {
   std::map<std::string, std::string> metadata;    // its texts and numbers

@@ -19,6 +19,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cmd"))
 
 import tiny  # noqa: E402
+from kill_points import tree  # noqa: E402
 
 ELEMENTS = 700_000  # more than a block
 TRIES = 6  # the last one is left alone
@@ -30,16 +31,9 @@ def expect(truth, *what):
         sys.exit("FAILED  " + " ".join(map(str, what)))
 
 
-def tree(top):
-    found = {}
-    for folder, folders, files in os.walk(top):
-        if ".weight_sync" in folders:
-            folders.remove(".weight_sync")
-        for name in files:
-            path = os.path.join(folder, name)
-            with open(path, "rb") as file:
-                found[os.path.relpath(path, top)] = file.read()
-    return found
+def checkpoint(folder):
+    """{relative path: content}, without the marker, which is no part of it."""
+    return {path: content for path, content in tree(folder).items() if not path.startswith(".weight_sync/")}
 
 
 class Run:
@@ -92,7 +86,7 @@ def main():
                 if run.random.random() < 0.4:
                     continue  # more to catch up with next time
                 run.until_done("pull", url, replica, *options)
-                expect(tree(replica + "/current") == tree(source), "step", step, "is another one in", replica)
+                expect(checkpoint(replica + "/current") == checkpoint(source), "step", step, "is another one in", replica)
                 expect(subprocess.call([run.program, "verify", replica, "-q"]) == 0, replica, "is not in order")
             if released:  # the trainer goes on
                 run.write_step(source, 0)
