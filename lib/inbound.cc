@@ -8,6 +8,7 @@
 #include "in_place.h"
 #include "pack/foreign.h"
 #include "replica.h"
+#include "sglang_marker.h"
 
 namespace wdelta {
 
@@ -206,7 +207,7 @@ Result<VerifyReport> VerifyPulled(const VerifyRequest& request, const ReplicaVer
   error.path = current.target;
   error.expected = Hex(version.state);
   error.found = report.identity.state;
-  error.hint = std::filesystem::exists(current.target + "/.weight_sync")
+  error.hint = SglangMarker::IsIn(current.target)
                    ? "pull again with '--in-place --marker sglang', if SGLang has moved it on"
                    : "remove that folder and pull again";
   return error;

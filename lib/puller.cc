@@ -340,7 +340,8 @@ Result<PullReport> Pull(const PullRequest& request, const Context& context) {
   Result<PullReport> report = [&]() -> Result<PullReport> {
     WD_ASSIGN(Replica replica, Replica::Open(folder, request.lock_wait));
     std::optional<SglangMarker> marker;
-    if (!only_asks && request.in_place && (!request.marker.empty() || SglangMarker::IsIn(replica))) {
+    const bool has_marker = replica.current() && SglangMarker::IsIn(replica.PathOf(*replica.current()));
+    if (!only_asks && request.in_place && (!request.marker.empty() || has_marker)) {
       WD_ASSIGN(marker, KeepMarker(replica, request.lock_wait, context));
     }
     Result<PullReport> followed = FollowAny(request, name, *remote, replica, context);

@@ -31,15 +31,13 @@ Result<> MakeFolder(const std::string& checkpoint) {
 
 }  // namespace
 
-bool SglangMarker::IsIn(const Replica& replica) {
+bool SglangMarker::IsIn(const std::string& path) {
   std::error_code failed;
-  const ReplicaVersion* current = replica.current();
-  return current && std::filesystem::exists(FolderOf(replica.PathOf(*current)), failed);
+  return std::filesystem::exists(FolderOf(path), failed);
 }
 
 Result<SglangMarker> SglangMarker::Take(const std::string& path, double wait) {
-  std::error_code failed;
-  const bool was_there = std::filesystem::exists(FolderOf(path), failed);
+  const bool was_there = IsIn(path);
   WD_TRY(MakeFolder(path));
   WD_ASSIGN(File lock, LockFolder(FolderOf(path) + "/lock", path, wait));
   RemoveTemporaries(FolderOf(path));

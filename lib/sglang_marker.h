@@ -15,8 +15,8 @@ class Replica;
 
 class SglangMarker {
  public:
-  // Whether the current version of the folder has one. Who patches it must not leave it behind.
-  static bool IsIn(const Replica& replica);
+  // Whether a checkpoint has one. Who patches it must not leave it behind.
+  static bool IsIn(const std::string& path);
 
   // Takes the lock in the checkpoint at `path`, waiting up to `wait` seconds (kBusy), for as long as this lives.
   static Result<SglangMarker> Take(const std::string& path, double wait);
