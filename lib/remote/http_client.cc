@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "base/parallel.h"
+#include "base/stopwatch.h"
 #include "base/text.h"
 #include "remote/http_text.h"
 #include "remote/throttle.h"
@@ -18,6 +19,7 @@ namespace wdelta {
 namespace {
 
 constexpr size_t kMaxHeaderBytes = 256 << 10;  // all headers of one answer
+constexpr double kFinishSeconds = 3;           // after RequestStop(), for the answer to what was sent
 
 // One request on its way.
 struct Transfer {
@@ -30,7 +32,12 @@ struct Transfer {
   size_t header_bytes = 0;
   bool head_ended = false;
   bool kept_all = false;  // a callback gave up because request->keep is complete
+  std::optional<Stopwatch> since_stop{};
 
+  // The server may be at it: all was sent of what changes something there.
+  bool MayBeCarriedOut() const {
+    return request->method != "GET" && request->method != "HEAD" && sent == request->body_size;
+  }
   size_t Fail(Error why) {
     error = std::make_unique<Error>(std::move(why));
     return 0;
@@ -119,8 +126,11 @@ size_t OnHeader(char* data, size_t unit, size_t count, void* user) {
 }
 
 int OnProgress(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
-  const auto& transfer = *static_cast<Transfer*>(user);
-  return StopRequested() && !transfer.request->past_stop ? 1 : 0;
+  auto& transfer = *static_cast<Transfer*>(user);
+  if (!StopRequested() || transfer.request->past_stop) return 0;
+  if (!transfer.MayBeCarriedOut()) return 1;
+  if (!transfer.since_stop) transfer.since_stop.emplace();
+  return transfer.since_stop->seconds() > kFinishSeconds ? 1 : 0;
 }
 
 // A setting of libcurl that is refused would be one that does not protect: no request is sent without it.

@@ -5,6 +5,10 @@
 // server's certificate does not convince), kIntegrity (longer than allowed, or coded in a way nobody asked for),
 // kInterrupted (RequestStop() was called).
 //
+// After RequestStop() nothing new is sent, and nothing more is read. A change that has been sent whole is different:
+// the server may be about to carry it out, and whoever tidies up would come before it. Its answer is waited for, a
+// moment.
+//
 // Redirects are answers too: who follows one decides what may go along. Only http and https are spoken, certificates
 // are always checked, and the usual proxy variables count. Errors name a URL without what could be secret in it.
 #pragma once

@@ -1,11 +1,13 @@
 #include "remote/http_client.h"
 
 #include <doctest/doctest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <tuple>
 
+#include "base/parallel.h"
 #include "support/expect.h"
 #include "support/scripted_server.h"
 
@@ -155,6 +157,38 @@ TEST_CASE("an attempt ends when its time is over") {
   request.url = server.url() + "/slow";
   request.timeout = 0.2;
   CHECK_FAILS(client.Send(request), ErrorKind::kTransient, "/slow");
+}
+
+TEST_CASE("after RequestStop() a change that was sent is still answered, and a question is not") {
+  for (const char* const method : {"PUT", "DELETE", "GET"}) {
+    CAPTURE(method);
+    const pid_t child = fork();  // a stop cannot be taken back
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      const ScriptedServer server([](const SeenRequest&) {
+        RequestStop();
+        usleep(300'000);
+        return HttpText(200, "", "");
+      });
+      HttpClient client({});
+      const std::string text = "body";
+      const MemorySource body(AsBytes(text));
+      HttpRequest request;
+      request.url = server.url() + "/";
+      request.method = method;
+      if (request.method == "PUT") request.body = &body, request.body_size = text.size();
+      const Result<HttpAnswer> first = client.Send(request), second = client.Send(request);
+      const auto interrupted = [](const auto& sent) {
+        return !sent.ok() && sent.error().kind == ErrorKind::kInterrupted;
+      };
+      _exit((first.ok() && first->status == 200 ? 1 : 0) + (interrupted(first) ? 2 : 0) +
+            (interrupted(second) ? 4 : 0));
+    }
+    int status = 0;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    REQUIRE(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == (std::string_view(method) == "GET" ? 2 + 4 : 1 + 4));
+  }
 }
 
 }  // namespace wdelta
