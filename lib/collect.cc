@@ -145,7 +145,9 @@ class Collector {
       if (sweep && sweep->over()) return {};
       if (StopRequested()) return Error{ErrorKind::kInterrupted, "interrupted"};
       const ObjectInfo& object = listed_.objects[at_];
-      const bool too_young = static_cast<double>(listed_.now) - static_cast<double>(object.modified) < request_.grace;
+      // Both times are whole seconds, so that the object may be almost one younger than it looks.
+      const double age = static_cast<double>(listed_.now) - static_cast<double>(object.modified);
+      const bool too_young = request_.grace > 0 && age < request_.grace + 1;
       const bool unneeded = !needed.Has(object.key);
       if (unneeded && !too_young) WD_TRY(Remove(object));
       report_.objects_total += 1;

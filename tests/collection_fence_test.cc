@@ -104,6 +104,20 @@ TEST_CASE("what no kept record needs is collected, and no trace of the sweep is 
   CHECK(history.Count(kSweepPrefix) + history.Count(kPinPrefix) == 0);
 }
 
+TEST_CASE("an object is collected when it is surely older than the grace period, by a clock of whole seconds") {
+  ToAndFro history;
+  history.now -= 1000 - 100;  // it may have come at the end of its second, and be 99.1 s old
+  auto report = Gather(*OpenMemoryRemote(history.store));
+  REQUIRE_OK(report);
+  CHECK(report->objects_too_young == 1);
+  CHECK(history.HasGarbage());
+  history.now += 1;
+  report = Gather(*OpenMemoryRemote(history.store));
+  REQUIRE_OK(report);
+  CHECK(report->objects_removed == 1);
+  CHECK_FALSE(history.HasGarbage());
+}
+
 TEST_CASE("an object that a push uses again is there after its commit, at whatever moment a collector meets it") {
   // The push runs to its end, if nothing holds it up, between two calls of the collector: before the first, the second,
   // and so on, until the collector makes no more calls.
