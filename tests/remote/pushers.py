@@ -34,9 +34,10 @@ REPEATS = 30
 class Pusher(threading.Thread):
     options = ()  # of each push
 
-    def __init__(self, number, fleet):
+    def __init__(self, number, fleet, limit=PATIENCE):
+        """`limit`: seconds after which a push is killed, and repeated if that is not more than it may take."""
         super().__init__(daemon=True)
-        self.number, self.fleet = number, fleet
+        self.number, self.fleet, self.limit = number, fleet, limit
         self.home = fleet.folder / f"pusher-{number}"
         self.rng = random.Random(f"{fleet.seed}/kills/{number}")
         self.proxy = None  # a folder needs none
@@ -100,7 +101,7 @@ class Pusher(threading.Thread):
 
         self.proxy.watch = watch
         child = self.begin(words)
-        expect(there.wait(PATIENCE), f"no record after {PATIENCE} s: {words}")
+        expect(there.wait(self.limit) or self.limit < PATIENCE, f"no record after {PATIENCE} s: {words}")
         child.kill()
         said, notes = child.communicate()
         self.proxy.watch = None
@@ -112,12 +113,12 @@ class Pusher(threading.Thread):
         begun = time.monotonic()
         child = self.begin(words)
         try:
-            said, notes = child.communicate(timeout=self.rng.uniform(0, self.fleet.usual) if kill else PATIENCE)
+            said, notes = child.communicate(timeout=self.rng.uniform(0, self.fleet.usual) if kill else self.limit)
             self.fleet.took(time.monotonic() - begun)
         except subprocess.TimeoutExpired:
             child.kill()
             said, notes = child.communicate()
-            expect(kill, f"no end after {PATIENCE} s: {words}")
+            expect(kill or self.limit < PATIENCE, f"no end after {PATIENCE} s: {words}")
         return child.returncode, said, notes
 
 
