@@ -8,6 +8,9 @@ pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd>=1.4)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash>=0.8)
 pkg_check_modules(curl REQUIRED IMPORTED_TARGET libcurl>=7.80)
 
+# Not in Debian 12, and needed only for deltas of other systems that have such checksums.
+pkg_check_modules(blake3 QUIET libblake3)
+
 if(WDELTA_TESTS OR WDELTA_FUZZ)
   find_package(doctest REQUIRED)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)

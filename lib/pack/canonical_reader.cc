@@ -77,9 +77,14 @@ class Canonical final : public ForeignDelta {
       checksum_ = ForeignChecksum::kXxh3_128;
     } else if (checksum == "adler32") {
       checksum_ = ForeignChecksum::kAdler32;
+    } else if (checksum == "blake3" && Blake3Hasher::LibraryVersion().empty()) {
+      return ForeignRefusal(kKind, path_, "its checksum_format is 'blake3', which this build is without",
+                            "build wdelta where libblake3 is installed, or have it written with xxh3-128 or adler32");
+    } else if (checksum == "blake3") {
+      checksum_ = ForeignChecksum::kBlake3;
     } else {
       return ForeignRefusal(kKind, path_, "its checksum_format is '" + Shorten(checksum) + "'",
-                            "known: xxh3-128, adler32; have it written with one of them");
+                            "known: xxh3-128, adler32, blake3; have it written with one of them");
     }
     return {};
   }

@@ -19,7 +19,7 @@
 namespace wdelta {
 
 // What proves the new bytes of a tensor.
-enum class ForeignChecksum { kNone, kXxh3_128, kAdler32, kSha256 };
+enum class ForeignChecksum { kNone, kXxh3_128, kAdler32, kSha256, kBlake3 };
 
 struct ForeignTensor {
   std::string name;

@@ -133,6 +133,7 @@ Result<std::unique_ptr<ForeignStream>> OverwriteFrame(std::shared_ptr<const File
 void ForeignHasher::Update(ByteSpan bytes) {
   if (kind_ == ForeignChecksum::kXxh3_128) xxh3_.Update(bytes);
   if (kind_ == ForeignChecksum::kSha256) sha256_.Update(bytes);
+  if (kind_ == ForeignChecksum::kBlake3) blake3_.Update(bytes);
   if (kind_ != ForeignChecksum::kAdler32) return;
   constexpr uint32_t kPrime = 65521;
   constexpr size_t kRun = 5552;  // the most that fits 32 bits before the remainder must be taken
@@ -154,6 +155,8 @@ std::string ForeignHasher::Finish() {
       return Hex(xxh3_.Finish());
     case ForeignChecksum::kSha256:
       return Hex(sha256_.Finish());
+    case ForeignChecksum::kBlake3:
+      return Hex(blake3_.Finish());
     case ForeignChecksum::kAdler32: {
       const uint8_t big_endian[] = {static_cast<uint8_t>(adler_high_ >> 8), static_cast<uint8_t>(adler_high_),
                                     static_cast<uint8_t>(adler_low_ >> 8), static_cast<uint8_t>(adler_low_)};
@@ -164,7 +167,7 @@ std::string ForeignHasher::Finish() {
 }
 
 bool IsChecksum(std::string_view text, ForeignChecksum kind) {
-  const size_t digits = kind == ForeignChecksum::kXxh3_128 ? 32 : kind == ForeignChecksum::kSha256 ? 64 : 8;
+  const size_t digits = kind == ForeignChecksum::kXxh3_128 ? 32 : kind == ForeignChecksum::kAdler32 ? 8 : 64;
   return kind != ForeignChecksum::kNone && text.size() == digits &&
          text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }

@@ -2,6 +2,7 @@
 // checksums of whole tensors, and the names that torch has for types.
 #pragma once
 
+#include "base/blake3_hasher.h"
 #include "base/digest.h"
 #include "pack/foreign.h"
 
@@ -24,6 +25,7 @@ class ForeignHasher {
   ForeignChecksum kind_;
   BlockHasher xxh3_;
   Sha256 sha256_;
+  Blake3Hasher blake3_;
   uint32_t adler_low_ = 1, adler_high_ = 0;
 };
 // Whether a text can be what Finish() returns.

@@ -7,10 +7,7 @@ Runs in the virtual environment that tests/interop/run makes.
 import json
 import os
 import pathlib
-import shutil
 import sys
-import tempfile
-import traceback
 
 sys.dont_write_bytecode = True  # nothing is left in the source tree
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -20,8 +17,8 @@ import numpy  # noqa: E402
 import package  # noqa: E402
 import safetensors.numpy  # noqa: E402
 from frames import frame, xor, xxh3_text  # noqa: E402
-from harness import TESTS as CHECKS  # noqa: E402
-from harness import Scratch, test  # noqa: E402
+from harness import test  # noqa: E402
+from suite import run  # noqa: E402
 
 
 def write_every_dtype(scratch, metadata=None):
@@ -237,28 +234,5 @@ def _(scratch):
     assert scratch.tree("out") == scratch.tree("b.safetensors")
 
 
-def main():
-    if len(sys.argv) not in (2, 3):
-        sys.exit(__doc__)
-    program, wanted = os.path.abspath(sys.argv[1]), sys.argv[2] if len(sys.argv) == 3 else ""
-    passed = failed = 0
-    for sentence, function in CHECKS:
-        if wanted not in sentence:
-            continue
-        folder = tempfile.mkdtemp(prefix="wdelta-interop-")
-        try:
-            function(Scratch(program, folder))
-            passed += 1
-            print(f"ok      {sentence}")
-        except Exception:  # a test may fail in any way
-            failed += 1
-            print(f"FAILED  {sentence}\n{traceback.format_exc()}")
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-        sys.stdout.flush()
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed or not passed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(__doc__))
