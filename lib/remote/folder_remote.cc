@@ -1,9 +1,6 @@
 #include "remote/folder_remote.h"
 
-#include <dirent.h>
 #include <fcntl.h>
-#include <linux/magic.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,25 +10,18 @@
 #include <mutex>
 #include <set>
 
-#include "base/digest.h"
 #include "base/file.h"
 #include "base/parallel.h"
 #include "remote/file_url.h"
 #include "remote/folder_tree.h"
 #include "remote/remote_key.h"
 #include "remote/replace_lock.h"
+#include "remote/temporary_object.h"
 
 namespace wdelta {
 namespace {
 
 constexpr size_t kPieceSize = 1 << 20;
-constexpr time_t kLeftoverAge = 24 * 3600;
-constexpr char kTemporary[] = ".tmp";
-
-bool InMemory(const Descriptor& folder) {
-  struct statfs status;
-  return fstatfs(folder.get(), &status) == 0 && (status.f_type == TMPFS_MAGIC || status.f_type == RAMFS_MAGIC);
-}
 
 std::string VersionOf(const struct stat& status) {
   return std::to_string(status.st_ino) + "-" + std::to_string(status.st_size) + "-" +
@@ -42,68 +32,6 @@ Result<> GoOn() {
   if (StopRequested()) return Error{ErrorKind::kInterrupted, "interrupted"};
   return {};
 }
-
-Result<> Sync(int descriptor, const std::string& path) {
-  if (fsync(descriptor) != 0 && errno != EINVAL) return FolderError("sync", path, errno);  // EINVAL: cannot be synced
-  return {};
-}
-
-// A file in ROOT/.tmp; its name there goes away with it.
-class Temporary {
- public:
-  Temporary(Descriptor folder, std::string name, Descriptor file, std::string path)
-      : folder_(std::move(folder)), name_(std::move(name)), file_(std::move(file)), path_(std::move(path)) {}
-  Temporary(Temporary&&) = default;
-  ~Temporary() {
-    if (folder_.get() >= 0) unlinkat(folder_.get(), name_.c_str(), 0);
-  }
-
-  int descriptor() const { return file_.get(); }
-  const Descriptor& folder() const { return folder_; }
-  const std::string& name() const { return name_; }
-  const std::string& path() const { return path_; }
-
-  Result<struct stat> Status() const {
-    struct stat status;
-    if (fstat(file_.get(), &status) != 0) return FolderError("look at", path_, errno);
-    return status;
-  }
-
-  // Gives the file a later time than `older` has. A clock ticks a few hundred times in a second, and the number of a
-  // file that was replaced is used again: within a tick an object could get the version of one that it had before.
-  Result<> BeYoungerThan(const struct stat& older) const {
-    WD_ASSIGN(const struct stat status, Status());
-    const timespec &ours = status.st_mtim, &theirs = older.st_mtim;
-    if (std::pair(ours.tv_sec, ours.tv_nsec) > std::pair(theirs.tv_sec, theirs.tv_nsec)) return {};
-    timespec times[] = {{0, UTIME_OMIT}, {theirs.tv_sec, theirs.tv_nsec + 1}};
-    if (times[1].tv_nsec == 1'000'000'000) times[1] = {theirs.tv_sec + 1, 0};
-    if (futimens(file_.get(), times) != 0) return FolderError("set the time of", path_, errno);
-    return {};
-  }
-
-  Result<> Fill(const ByteSource& source) const {
-    Bytes piece(std::min<uint64_t>(source.size(), kPieceSize));
-    for (uint64_t at = 0; at < source.size();) {
-      WD_TRY(GoOn());
-      const MutableByteSpan part(piece.data(), std::min<uint64_t>(source.size() - at, kPieceSize));
-      WD_TRY(source.ReadAt(at, part));
-      for (ByteSpan rest = part; !rest.empty();) {
-        const ssize_t put = pwrite(file_.get(), rest.data(), rest.size(), static_cast<off_t>(at));
-        if (put < 0 && errno == EINTR) continue;
-        if (put < 0) return FolderError("write", path_, errno);
-        rest = rest.subspan(static_cast<size_t>(put));
-        at += static_cast<uint64_t>(put);
-      }
-    }
-    return {};
-  }
-
- private:
-  Descriptor folder_;
-  std::string name_;
-  Descriptor file_;
-  std::string path_;
-};
 
 class FolderRemote final : public Remote {
  public:
@@ -123,10 +51,8 @@ class FolderRemote final : public Remote {
   std::string PathOf(const std::string& key) const { return root_ + "/" + key; }
   Error NoSuchObject(const std::string& key) const;
   Error InTheWay(const std::string& key, const char* what) const;
-  Result<Temporary> CreateTemporary() const;
   Result<Temporary> FillTemporary(const ByteSource& source);
   Result<> CreateRoot();
-  void RemoveLeftovers(const Temporary& current);
   Result<> SyncOnce(const Descriptor& holder, const std::string& way);
   Result<WriteResult> ReplaceVersion(const std::string& key, const ByteSource& source, const std::string& version);
   Result<bool> HasVersion(const Place& place, const std::string& key, const std::string& version,
@@ -206,38 +132,6 @@ Result<> FolderRemote::CreateRoot() {
   return {};
 }
 
-Result<Temporary> FolderRemote::CreateTemporary() const {
-  const std::string name = RandomHex(12);
-  WD_ASSIGN(Place place, FindPlace(root_, std::string(kTemporary) + "/" + name,
-                                   [](const Descriptor&, const std::string&) { return Result<>(); }));
-  std::string path = root_ + "/" + kTemporary + "/" + name;
-  Descriptor file(openat(place.folder.get(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
-  if (file.get() < 0) return FolderError("create", path, errno);
-  return Temporary(std::move(place.folder), name, std::move(file), std::move(path));
-}
-
-// By the file server's clock, which the file that was just created tells. What cannot be removed does no harm.
-void FolderRemote::RemoveLeftovers(const Temporary& current) {
-  if (tidied_.exchange(true)) return;
-  const auto now = current.Status();
-  const int copy = now.ok() ? fcntl(current.folder().get(), F_DUPFD_CLOEXEC, 0) : -1;
-  DIR* stream = copy >= 0 ? fdopendir(copy) : nullptr;
-  if (!stream) {
-    if (copy >= 0) close(copy);
-    return;
-  }
-  std::vector<std::string> old;
-  while (const dirent* entry = readdir(stream)) {
-    struct stat status;
-    if (entry->d_name == std::string_view(kReplaceLock)) continue;
-    if (fstatat(copy, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(status.st_mode) &&
-        status.st_mtim.tv_sec < now->st_mtim.tv_sec - kLeftoverAge)
-      old.emplace_back(entry->d_name);
-  }
-  for (const std::string& name : old) unlinkat(copy, name.c_str(), 0);
-  closedir(stream);
-}
-
 // Somebody else may have created the folder a moment ago without its name being on disk yet, so the first write into
 // each folder syncs the one that holds it.
 Result<> FolderRemote::SyncOnce(const Descriptor& holder, const std::string& way) {
@@ -245,7 +139,7 @@ Result<> FolderRemote::SyncOnce(const Descriptor& holder, const std::string& way
     const std::lock_guard lock(mutex_);
     if (synced_.contains(way)) return {};
   }
-  if (!InMemory(holder)) WD_TRY(Sync(holder.get(), root_ + "/" + way));
+  WD_TRY(SyncToDisk(holder, root_ + "/" + way));
   const std::lock_guard lock(mutex_);
   synced_.insert(way);
   return {};
@@ -253,10 +147,9 @@ Result<> FolderRemote::SyncOnce(const Descriptor& holder, const std::string& way
 
 // All the bytes, and on disk.
 Result<Temporary> FolderRemote::FillTemporary(const ByteSource& source) {
-  WD_ASSIGN(Temporary file, CreateTemporary());
-  RemoveLeftovers(file);
+  WD_ASSIGN(Temporary file, Temporary::Create(root_));
+  if (!tidied_.exchange(true)) file.RemoveLeftovers();
   WD_TRY(file.Fill(source));
-  if (!InMemory(file.folder()) && fsync(file.descriptor()) != 0) return FolderError("sync", file.path(), errno);
   return file;
 }
 
@@ -294,8 +187,7 @@ Result<WriteResult> FolderRemote::Write(const std::string& key, const ByteSource
   } else {
     WD_TRY(Rename(file, place, key));
   }
-  const bool durable = !InMemory(file.folder());
-  if (durable && result == WriteResult::kWritten) WD_TRY(Sync(place.folder.get(), ParentFolder(PathOf(key))));
+  if (result == WriteResult::kWritten) WD_TRY(SyncToDisk(place.folder, ParentFolder(PathOf(key))));
   return result;
 }
 
@@ -315,13 +207,13 @@ Result<WriteResult> FolderRemote::ReplaceVersion(const std::string& key, const B
   if (!still) return WriteResult::kChanged;
   WD_ASSIGN(const Temporary file, FillTemporary(source));
   {
-    WD_ASSIGN(const Descriptor lock, TakeReplaceLock(file.folder(), root_ + "/" + kTemporary));
+    WD_ASSIGN(const Descriptor lock, TakeReplaceLock(file.folder(), root_ + "/" + kTemporaryFolder));
     WD_ASSIGN(still, HasVersion(*place, key, version, &current));
     if (!still) return WriteResult::kChanged;
     WD_TRY(file.BeYoungerThan(current));
     WD_TRY(Rename(file, *place, key));
   }
-  if (!InMemory(file.folder())) WD_TRY(Sync(place->folder.get(), ParentFolder(PathOf(key))));
+  WD_TRY(SyncToDisk(place->folder, ParentFolder(PathOf(key))));
   return WriteResult::kWritten;
 }
 
@@ -368,7 +260,7 @@ Result<std::optional<ObjectInfo>> FolderRemote::Stat(const std::string& key) {
 }
 
 int64_t FolderRemote::Now() const {
-  if (const auto touched = CreateTemporary(); touched.ok()) {
+  if (const auto touched = Temporary::Create(root_); touched.ok()) {
     if (const auto status = touched->Status(); status.ok()) return status->st_mtim.tv_sec;
   }
   return time(nullptr);
