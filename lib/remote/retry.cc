@@ -63,7 +63,9 @@ class RetryingRemote final : public Remote {
     return Repeat([&] { return inner_->List(prefix, after, limit); });
   }
   Result<> Remove(const std::string& key) override {
-    return Repeat([&] { return inner_->Remove(key); });
+    Result<> removed = Repeat([&] { return inner_->Remove(key); });
+    if (removed.ok() || removed.error().kind != ErrorKind::kInterrupted) return removed;
+    return inner_->Remove(key);  // a stop ends the pause before an attempt, not the tidying up
   }
 
  private:

@@ -349,6 +349,26 @@ TEST_CASE("a store that asks for a pause gets it, up to a minute, and a random p
   CHECK(pauses[3] == doctest::Approx(0.4));
 }
 
+TEST_CASE("a removal that RequestStop() finds in a pause is tried once more, at once") {
+  const pid_t child = fork();  // a stop cannot be taken back
+  if (child == 0) {
+    const auto store = std::make_shared<MemoryStore>();
+    const std::string text = "x";
+    if (!OpenMemoryRemote(store)->Write("k", MemorySource(AsBytes(text)), WriteRule::kReplace).ok()) _exit(2);
+    bool failed = false;
+    const auto once = [&](std::string_view, const std::string&) {
+      RequestStop();
+      return std::exchange(failed, true) ? Fault::kNone : Fault::kFail;
+    };
+    const auto remote = WithRetries(WithFaults(OpenMemoryRemote(store), once), TransferOptions{}, nullptr);
+    _exit(remote->Remove("k").ok() && store->Objects().empty() ? 0 : 1);
+  }
+  REQUIRE(child > 0);
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+}
+
 TEST_CASE("RequestStop() ends a pause of the ordinary pace") {
   const pid_t child = fork();  // a stop cannot be taken back
   if (child == 0) {

@@ -113,11 +113,11 @@ class MemoryRemote final : public Remote {
   }
 
  private:
-  Result<> Begin(const char* method, const std::string& key) {
-    if (StopRequested()) return Error{ErrorKind::kInterrupted, "interrupted"};
+  Result<> Begin(std::string_view method, const std::string& key) {
+    if (StopRequested() && method != "remove") return Error{ErrorKind::kInterrupted, "interrupted"};
     WD_TRY(CheckKey(key));
     const std::lock_guard lock(store_->mutex_);
-    ++store_->calls_[method];
+    ++store_->calls_[std::string(method)];
     return {};
   }
 
