@@ -11,7 +11,6 @@ namespace wdelta {
 
 namespace {
 
-constexpr uint64_t kPieceBytes = uint64_t{8} << 20;
 constexpr unsigned kDefaultJobs = 4;
 
 RunLimits Jobs(unsigned jobs) {

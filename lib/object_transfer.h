@@ -9,6 +9,8 @@
 
 namespace wdelta {
 
+inline constexpr uint64_t kPieceBytes = uint64_t{8} << 20;  // that are asked for at once
+
 // Part of a file, to be sent; the file must outlive it.
 class FileSlice final : public ByteSource {
  public:

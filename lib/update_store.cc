@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/parallel.h"
+#include "object_transfer.h"
 #include "pack/foreign_frame.h"
 #include "state_file.h"
 #include "whole_version.h"
@@ -13,8 +14,6 @@
 namespace wdelta {
 
 namespace {
-
-constexpr uint64_t kPieceBytes = uint64_t{8} << 20;
 
 // A file that comes in pieces, all of the same version of the object.
 Result<> FetchFile(Remote& remote, const std::string& key, const std::string& path, unsigned jobs, ObjectPiece first,

@@ -21,7 +21,7 @@
 namespace wdelta {
 namespace {
 
-constexpr size_t kPieceSize = 1 << 20;
+constexpr size_t kReadBytes = 8 << 20;  // at once, between two looks whether to stop
 
 std::string VersionOf(const struct stat& status) {
   return std::to_string(status.st_ino) + "-" + std::to_string(status.st_size) + "-" +
@@ -109,8 +109,8 @@ Result<ObjectPiece> FolderRemote::Read(const std::string& key, uint64_t offset, 
   piece.bytes.resize(std::min(length, piece.size - offset));
   for (size_t done = 0; done < piece.bytes.size();) {
     WD_TRY(GoOn());
-    const ssize_t got = pread(file.get(), piece.bytes.data() + done,
-                              std::min(piece.bytes.size() - done, 8 * kPieceSize), static_cast<off_t>(offset + done));
+    const ssize_t got = pread(file.get(), piece.bytes.data() + done, std::min(piece.bytes.size() - done, kReadBytes),
+                              static_cast<off_t>(offset + done));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return FolderError("read", PathOf(key), errno);
     if (got == 0) return Error{ErrorKind::kTransient, "'" + PathOf(key) + "' became shorter while it was read"};

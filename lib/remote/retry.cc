@@ -65,7 +65,7 @@ class RetryingRemote final : public Remote {
   Result<> Remove(const std::string& key) override {
     Result<> removed = Repeat([&] { return inner_->Remove(key); });
     if (removed.ok() || removed.error().kind != ErrorKind::kInterrupted) return removed;
-    return inner_->Remove(key);  // a stop ends the pause before an attempt, not the tidying up
+    return inner_->Remove(key);  // a stop ends an attempt or the pause before it, not the tidying up
   }
 
  private:

@@ -145,12 +145,7 @@ class S3Remote final : public Remote {
     call.method = "DELETE";
     call.key = key;
     call.past_stop = StopRequested();  // whoever removes something now tidies up
-    Result<HttpAnswer> sent = session_.Send(call);
-    if (!sent.ok() && sent.error().kind == ErrorKind::kInterrupted && !call.past_stop) {
-      call.past_stop = true;
-      sent = session_.Send(call);
-    }
-    WD_ASSIGN(const HttpAnswer answer, std::move(sent));
+    WD_ASSIGN(const HttpAnswer answer, session_.Send(call));
     if (answer.status == 200 || answer.status == 204) return {};
     Error error = session_.Explain(answer, key);
     const std::optional<S3Error> details = ReadS3Error(answer.body);

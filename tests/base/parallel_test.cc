@@ -1,14 +1,12 @@
 #include "base/parallel.h"
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <chrono>
 #include <set>
 #include <thread>
 
 #include "support/expect.h"
+#include "support/in_child.h"
 
 namespace wdelta {
 namespace {
@@ -144,9 +142,7 @@ TEST_CASE("limits are sane for any number of threads that is asked for") {
 }
 
 TEST_CASE("a run ends as interrupted once a stop was requested") {
-  // In a process of its own, because a stop cannot be taken back.
-  const pid_t child = fork();
-  if (child == 0) {
+  const int code = InChild([] {
     uint64_t emitted = 0;
     const auto result = RunOrdered<int>(
         1000, {1, 4},
@@ -158,13 +154,9 @@ TEST_CASE("a run ends as interrupted once a stop was requested") {
           ++emitted;
           return {};
         });
-    _exit(!result.ok() && result.error().kind == ErrorKind::kInterrupted && emitted < 10 ? 0 : 1);
-  }
-  REQUIRE(child > 0);
-  int status = 0;
-  REQUIRE(waitpid(child, &status, 0) == child);
-  CHECK(WIFEXITED(status));
-  CHECK(WEXITSTATUS(status) == 0);
+    return !result.ok() && result.error().kind == ErrorKind::kInterrupted && emitted < 10 ? 0 : 1;
+  });
+  CHECK(code == 0);
   CHECK_FALSE(StopRequested());
 }
 

@@ -24,17 +24,14 @@ def give_up(*_):
     raise TimeoutError("the test took more than %d s" % TEST_SECONDS)
 
 
-def main():
+def run_registered(usage):
+    """Runs what was registered, as the arguments PROGRAM [FILTER] say, and ends."""
     if len(sys.argv) not in (2, 3):
-        sys.exit(__doc__)
+        sys.exit(usage)
     program = os.path.abspath(sys.argv[1])
     if not os.access(program, os.X_OK):
         sys.exit("run.py: '%s' is not a program" % program)
     wanted = sys.argv[2] if len(sys.argv) == 3 else ""
-    here = os.path.dirname(os.path.abspath(__file__))
-    modules = sorted(name[:-3] for name in os.listdir(here) if name.endswith("_cases.py"))
-    for name in modules:
-        importlib.import_module(name)
     signal.signal(signal.SIGALRM, give_up)
     passed = failed = skipped = 0
     for sentence, function in harness.TESTS:
@@ -61,6 +58,13 @@ def main():
         sys.stdout.flush()
     print("%d passed, %d failed" % (passed, failed) + (", %d skipped" % skipped if skipped else ""))
     sys.exit(1 if failed or not passed else 0)
+
+
+def main():
+    here = os.path.dirname(os.path.abspath(__file__))
+    for name in sorted(name[:-3] for name in os.listdir(here) if name.endswith("_cases.py")):
+        importlib.import_module(name)
+    run_registered(__doc__)
 
 
 if __name__ == "__main__":

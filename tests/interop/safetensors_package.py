@@ -18,7 +18,7 @@ import package  # noqa: E402
 import safetensors.numpy  # noqa: E402
 from frames import frame, xor, xxh3_text  # noqa: E402
 from harness import test  # noqa: E402
-from suite import run  # noqa: E402
+from run import run_registered  # noqa: E402
 
 
 def write_every_dtype(scratch, metadata=None):
@@ -235,4 +235,4 @@ def _(scratch):
 
 
 if __name__ == "__main__":
-    sys.exit(run(__doc__))
+    run_registered(__doc__)

@@ -20,6 +20,7 @@
 #include "remote/file_url.h"
 #include "support/expect.h"
 #include "support/faulty_remote.h"
+#include "support/in_child.h"
 #include "support/scratch_folder.h"
 
 namespace wdelta {
@@ -328,16 +329,12 @@ TEST_CASE("RequestStop() ends the wait for the lock of a replacement") {
   REQUIRE_OK(Replace(*remote, "k", "two", VersionOf(*remote, "k")));
   const int lock = open((folder / ".tmp/replace.lock").c_str(), O_RDWR | O_CLOEXEC);
   REQUIRE(flock(lock, LOCK_EX | LOCK_NB) == 0);
-  const pid_t child = fork();  // a stop cannot be taken back
-  if (child == 0) {
+  const int code = InChild([&] {
     const auto result = remote->Write("k", Stopping(), WriteRule::kIfVersion, VersionOf(*remote, "k"));
-    _exit(!result.ok() && result.error().kind == ErrorKind::kInterrupted ? 0 : 1);
-  }
-  REQUIRE(child > 0);
-  int status = -1;
-  REQUIRE(waitpid(child, &status, 0) == child);
+    return !result.ok() && result.error().kind == ErrorKind::kInterrupted ? 0 : 1;
+  });
   close(lock);
-  CHECK(status == 0);
+  CHECK(code == 0);
   CHECK(folder.Read("k") == "two");
   CHECK(Names(folder.TreeOf(".tmp")) == Names(kOnlyTheLock));
 }

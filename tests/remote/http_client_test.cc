@@ -1,7 +1,6 @@
 #include "remote/http_client.h"
 
 #include <doctest/doctest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 
 #include "base/parallel.h"
 #include "support/expect.h"
+#include "support/in_child.h"
 #include "support/scripted_server.h"
 
 namespace wdelta {
@@ -162,9 +162,7 @@ TEST_CASE("an attempt ends when its time is over") {
 TEST_CASE("after RequestStop() a change that was sent is still answered, and a question is not") {
   for (const char* const method : {"PUT", "DELETE", "GET"}) {
     CAPTURE(method);
-    const pid_t child = fork();  // a stop cannot be taken back
-    REQUIRE(child >= 0);
-    if (child == 0) {
+    const int code = InChild([&] {
       const ScriptedServer server([](const SeenRequest&) {
         RequestStop();
         usleep(300'000);
@@ -181,13 +179,10 @@ TEST_CASE("after RequestStop() a change that was sent is still answered, and a q
       const auto interrupted = [](const auto& sent) {
         return !sent.ok() && sent.error().kind == ErrorKind::kInterrupted;
       };
-      _exit((first.ok() && first->status == 200 ? 1 : 0) + (interrupted(first) ? 2 : 0) +
-            (interrupted(second) ? 4 : 0));
-    }
-    int status = 0;
-    REQUIRE(waitpid(child, &status, 0) == child);
-    REQUIRE(WIFEXITED(status));
-    CHECK(WEXITSTATUS(status) == (std::string_view(method) == "GET" ? 2 + 4 : 1 + 4));
+      const bool answered = first.ok() && first->status == 200;
+      return (answered ? 1 : 0) + (interrupted(first) ? 2 : 0) + (interrupted(second) ? 4 : 0);
+    });
+    CHECK(code == (std::string_view(method) == "GET" ? 2 + 4 : 1 + 4));
   }
 }
 

@@ -35,7 +35,7 @@ class Pusher(threading.Thread):
     options = ()  # of each push
 
     def __init__(self, number, fleet, limit=PATIENCE):
-        """`limit`: seconds after which a push is killed, and repeated if that is not more than it may take."""
+        """`limit`: seconds after which a push is killed, and repeated; only at PATIENCE is that a failure."""
         super().__init__(daemon=True)
         self.number, self.fleet, self.limit = number, fleet, limit
         self.home = fleet.folder / f"pusher-{number}"

@@ -1,11 +1,9 @@
 #include "remote/retry.h"
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "base/parallel.h"
 #include "support/expect.h"
 #include "support/faulty_remote.h"
+#include "support/in_child.h"
 #include "support/memory_remote.h"
 
 namespace wdelta {
@@ -350,28 +348,23 @@ TEST_CASE("a store that asks for a pause gets it, up to a minute, and a random p
 }
 
 TEST_CASE("a removal that RequestStop() finds in a pause is tried once more, at once") {
-  const pid_t child = fork();  // a stop cannot be taken back
-  if (child == 0) {
+  const int code = InChild([] {
     const auto store = std::make_shared<MemoryStore>();
     const std::string text = "x";
-    if (!OpenMemoryRemote(store)->Write("k", MemorySource(AsBytes(text)), WriteRule::kReplace).ok()) _exit(2);
+    if (!OpenMemoryRemote(store)->Write("k", MemorySource(AsBytes(text)), WriteRule::kReplace).ok()) return 2;
     bool failed = false;
     const auto once = [&](std::string_view, const std::string&) {
       RequestStop();
       return std::exchange(failed, true) ? Fault::kNone : Fault::kFail;
     };
     const auto remote = WithRetries(WithFaults(OpenMemoryRemote(store), once), TransferOptions{}, nullptr);
-    _exit(remote->Remove("k").ok() && store->Objects().empty() ? 0 : 1);
-  }
-  REQUIRE(child > 0);
-  int status = -1;
-  REQUIRE(waitpid(child, &status, 0) == child);
-  CHECK(status == 0);
+    return remote->Remove("k").ok() && store->Objects().empty() ? 0 : 1;
+  });
+  CHECK(code == 0);
 }
 
 TEST_CASE("RequestStop() ends a pause of the ordinary pace") {
-  const pid_t child = fork();  // a stop cannot be taken back
-  if (child == 0) {
+  const int code = InChild([] {
     const auto stopping = [](std::string_view, const std::string&) {
       RequestStop();
       return Fault::kFail;
@@ -379,12 +372,9 @@ TEST_CASE("RequestStop() ends a pause of the ordinary pace") {
     const auto remote = WithRetries(WithFaults(OpenMemoryRemote(std::make_shared<MemoryStore>()), stopping),
                                     TransferOptions{}, nullptr);
     const auto result = remote->Stat("k");
-    _exit(!result.ok() && result.error().kind == ErrorKind::kInterrupted && remote->retries() == 0 ? 0 : 1);
-  }
-  REQUIRE(child > 0);
-  int status = -1;
-  REQUIRE(waitpid(child, &status, 0) == child);
-  CHECK(status == 0);
+    return !result.ok() && result.error().kind == ErrorKind::kInterrupted && remote->retries() == 0 ? 0 : 1;
+  });
+  CHECK(code == 0);
 }
 
 }  // namespace
