@@ -6,9 +6,9 @@ install(TARGETS wdelta EXPORT wdelta_targets LIBRARY DESTINATION ${CMAKE_INSTALL
 install(TARGETS wdelta_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES ${PROJECT_SOURCE_DIR}/lib/wdelta.h ${PROJECT_SOURCE_DIR}/lib/reports.h ${PROJECT_SOURCE_DIR}/lib/stats_report.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/wdelta)
-install(FILES ${PROJECT_SOURCE_DIR}/lib/base/json_object.h ${PROJECT_SOURCE_DIR}/lib/base/result.h
-  ${PROJECT_SOURCE_DIR}/lib/base/words.h
-  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/wdelta/base)
+install(FILES ${PROJECT_SOURCE_DIR}/lib/core/json_object.h ${PROJECT_SOURCE_DIR}/lib/core/result.h
+  ${PROJECT_SOURCE_DIR}/lib/core/words.h
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/wdelta/core)
 
 foreach(section 1 5)
   file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/man/*.${section})

@@ -1,4 +1,4 @@
-# Writes version_stamp.h, which names the version and the commit, before each build; only lib/version.cc includes it,
+# Writes version_stamp.h, which names the version and the commit, before each build; only lib/calls/version_info.cc includes it,
 # and it is rewritten only when it changes. Without git, or outside a checkout, the commit is "unknown".
 #
 # Included, it sets up the target wdelta_stamp; run as a script (cmake -P), it is that target's command.

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
-#include "base/words.h"
+#include "core/result.h"
+#include "core/words.h"
 
 namespace wdelta {
 

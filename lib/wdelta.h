@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json_object.h"
+#include "core/json_object.h"
 #include "reports.h"
 #include "stats_report.h"
 

@@ -11,11 +11,11 @@
 #include <string_view>
 #include <vector>
 
-#include "base/file.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/identity.h"
 #include "checkpoint/layout.h"
 #include "checkpoint/safetensors.h"
+#include "core/file.h"
 
 namespace wdelta {
 

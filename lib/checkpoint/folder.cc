@@ -4,10 +4,10 @@
 #include <filesystem>
 #include <set>
 
-#include "base/file.h"
-#include "base/glob.h"
-#include "base/json.h"
 #include "checkpoint/layout.h"
+#include "core/file.h"
+#include "core/glob.h"
+#include "core/json.h"
 
 namespace wdelta {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
-#include "base/words.h"
+#include "core/result.h"
+#include "core/words.h"
 
 namespace wdelta {
 

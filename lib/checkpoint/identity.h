@@ -8,8 +8,8 @@
 
 #include <string_view>
 
-#include "base/digest.h"
 #include "checkpoint/dtype.h"
+#include "core/digest.h"
 
 namespace wdelta {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/digest.h"
+#include "core/digest.h"
 
 namespace wdelta {
 

@@ -1,7 +1,7 @@
 #include "checkpoint/safetensors.h"
 
-#include "base/json.h"
 #include "checkpoint/safetensors_parser.h"
+#include "core/json.h"
 
 namespace wdelta {
 

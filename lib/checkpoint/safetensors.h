@@ -16,9 +16,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/bytes.h"
-#include "base/file.h"
 #include "checkpoint/dtype.h"
+#include "core/bytes.h"
+#include "core/file.h"
 
 namespace wdelta {
 

@@ -1,6 +1,6 @@
-#include "base/json.h"
-#include "base/text.h"
 #include "checkpoint/safetensors.h"
+#include "core/json.h"
+#include "core/text.h"
 
 namespace wdelta {
 

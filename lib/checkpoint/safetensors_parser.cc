@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "base/digest.h"
-#include "base/text.h"
+#include "core/digest.h"
+#include "core/text.h"
 
 namespace wdelta {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "base/json.h"
 #include "checkpoint/safetensors.h"
+#include "core/json.h"
 
 namespace wdelta {
 

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "base/bytes.h"
+#include "core/bytes.h"
 
 namespace wdelta {
 

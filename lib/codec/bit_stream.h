@@ -7,7 +7,7 @@
 
 #include <bit>
 
-#include "base/bytes.h"
+#include "core/bytes.h"
 
 namespace wdelta {
 

@@ -6,7 +6,7 @@
 // An empty content has form 0.
 #pragma once
 
-#include "base/bytes.h"
+#include "core/bytes.h"
 
 namespace wdelta {
 

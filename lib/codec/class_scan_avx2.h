@@ -1,8 +1,8 @@
 // The scan of class_scan.h in AVX2, for the processors that have it (HasAvx2). Finds what the portable form finds.
 #pragma once
 
-#include "base/processor.h"
 #include "codec/class_scan.h"
+#include "core/processor.h"
 
 namespace wdelta {
 

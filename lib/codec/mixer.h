@@ -6,7 +6,7 @@
 #include <array>
 #include <span>
 
-#include "base/bytes.h"
+#include "core/bytes.h"
 
 namespace wdelta {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "base/bytes.h"
+#include "core/bytes.h"
 
 namespace wdelta {
 

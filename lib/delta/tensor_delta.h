@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/words.h"
 #include "checkpoint/checkpoint.h"
+#include "core/words.h"
 
 namespace wdelta {
 

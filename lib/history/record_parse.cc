@@ -1,8 +1,8 @@
 // Records come from a store that anybody may have written to: every field is checked here, once.
 #include <algorithm>
 
-#include "base/json.h"
-#include "base/text.h"
+#include "core/json.h"
+#include "core/text.h"
 #include "history/record.h"
 
 namespace wdelta {

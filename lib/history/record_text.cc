@@ -1,5 +1,5 @@
 // How records and the small objects around them are written; record_parse.cc reads them.
-#include "base/json_object.h"
+#include "core/json_object.h"
 #include "history/record.h"
 
 namespace wdelta {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/file.h"
+#include "core/file.h"
 #include "pack/delta_index.h"
 
 namespace wdelta {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/json.h"
+#include "core/json.h"
 
 namespace wdelta {
 

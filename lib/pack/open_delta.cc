@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "pack/foreign.h"
+#include "foreign/foreign.h"
 #include "pack/plain_format.h"
 
 namespace wdelta {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "base/text.h"
+#include "core/text.h"
 #include "pack/plain_format.h"
 
 namespace wdelta {

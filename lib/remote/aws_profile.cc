@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "base/file.h"
+#include "core/file.h"
 
 namespace wdelta {
 namespace {

@@ -11,7 +11,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "base/parallel.h"
+#include "core/parallel.h"
 
 namespace wdelta {
 

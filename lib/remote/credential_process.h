@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/bytes.h"
+#include "core/bytes.h"
 
 namespace wdelta {
 

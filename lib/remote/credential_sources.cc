@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <chrono>
 
-#include "base/file.h"
-#include "base/json.h"
-#include "base/text.h"
+#include "core/file.h"
+#include "core/json.h"
+#include "core/text.h"
 #include "remote/credential_process.h"
 #include "remote/http_text.h"
 #include "remote/s3_xml.h"

@@ -10,8 +10,8 @@
 #include <mutex>
 #include <set>
 
-#include "base/file.h"
-#include "base/parallel.h"
+#include "core/file.h"
+#include "core/parallel.h"
 #include "remote/file_url.h"
 #include "remote/folder_tree.h"
 #include "remote/remote_key.h"

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "base/file.h"
-#include "base/parallel.h"
+#include "core/file.h"
+#include "core/parallel.h"
 #include "remote/remote_key.h"
 
 namespace wdelta {

@@ -8,9 +8,9 @@
 #include <functional>
 #include <mutex>
 
-#include "base/parallel.h"
-#include "base/stopwatch.h"
-#include "base/text.h"
+#include "core/parallel.h"
+#include "core/stopwatch.h"
+#include "core/text.h"
 #include "remote/http_text.h"
 #include "remote/throttle.h"
 

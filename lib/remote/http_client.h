@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/bytes.h"
+#include "core/bytes.h"
 #include "remote/remote.h"
 
 namespace wdelta {

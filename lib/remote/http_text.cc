@@ -7,7 +7,7 @@
 #include <charconv>
 #include <ctime>
 
-#include "base/text.h"
+#include "core/text.h"
 
 namespace wdelta {
 

@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/bytes.h"
-#include "base/words.h"
+#include "core/bytes.h"
+#include "core/words.h"
 
 namespace wdelta {
 

@@ -1,6 +1,6 @@
 #include "remote/remote_key.h"
 
-#include "base/text.h"
+#include "core/text.h"
 
 namespace wdelta {
 namespace {

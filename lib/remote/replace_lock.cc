@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <ctime>
 
-#include "base/parallel.h"
+#include "core/parallel.h"
 
 namespace wdelta {
 

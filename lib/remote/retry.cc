@@ -9,7 +9,7 @@
 #include <mutex>
 #include <random>
 
-#include "base/parallel.h"
+#include "core/parallel.h"
 
 namespace wdelta {
 namespace {

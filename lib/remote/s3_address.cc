@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/text.h"
+#include "core/text.h"
 
 namespace wdelta {
 

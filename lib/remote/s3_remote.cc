@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "base/parallel.h"
-#include "base/text.h"
+#include "core/parallel.h"
+#include "core/text.h"
 #include "remote/ranged_answer.h"
 #include "remote/remote_key.h"
 #include "remote/s3_multipart.h"

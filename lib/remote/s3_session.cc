@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <ctime>
 
-#include "base/digest.h"
-#include "base/text.h"
+#include "core/digest.h"
+#include "core/text.h"
 #include "remote/ranged_answer.h"
 #include "remote/redirect.h"
 #include "remote/s3_xml.h"

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/words.h"
+#include "core/words.h"
 #include "remote/credentials.h"
 #include "remote/http_client.h"
 #include "remote/s3_address.h"

@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include "base/text.h"
+#include "core/text.h"
 #include "remote/http_text.h"
 
 namespace wdelta {

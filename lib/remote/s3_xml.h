@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/bytes.h"
+#include "core/bytes.h"
 #include "remote/remote.h"
 
 namespace wdelta {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <ctime>
 
-#include "base/digest.h"
+#include "core/digest.h"
 #include "remote/http_text.h"
 
 namespace wdelta {

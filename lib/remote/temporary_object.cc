@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/digest.h"
-#include "base/parallel.h"
+#include "core/digest.h"
+#include "core/parallel.h"
 #include "remote/replace_lock.h"
 
 namespace wdelta {

@@ -7,7 +7,7 @@
 #include <ctime>
 #include <mutex>
 
-#include "base/parallel.h"
+#include "core/parallel.h"
 
 namespace wdelta {
 

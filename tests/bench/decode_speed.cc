@@ -7,8 +7,8 @@
 // --every takes each N-th block only. Prints one JSON object: GB of checkpoint in a second, on all threads together.
 #include <chrono>
 
-#include "base/parallel.h"
 #include "codec/codec.h"
+#include "core/parallel.h"
 #include "workbench.h"
 
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "chain.h"
 #include "support/loose_delta.h"
+#include "walk/chain.h"
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 

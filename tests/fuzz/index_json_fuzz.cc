@@ -1,9 +1,9 @@
 // Any bytes as model.safetensors.index.json: whatever is accepted names harmless shards.
 #include <cstdlib>
 
-#include "base/json.h"
 #include "checkpoint/folder.h"
 #include "checkpoint/layout.h"
+#include "core/json.h"
 #include "support/scratch_folder.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -1,7 +1,7 @@
 // Any bytes as JSON. Skipping a document and walking it token by token must agree on whether it is sound.
 #include <cstdlib>
 
-#include "base/json.h"
+#include "core/json.h"
 
 namespace {
 

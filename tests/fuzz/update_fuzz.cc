@@ -2,9 +2,9 @@
 // understood must be written and understood again as the same; a version that was put in comes out again.
 #include <cstdlib>
 
-#include "base/bytes.h"
-#include "history/update.h"
-#include "pack/canonical_index.h"
+#include "canonical/version.h"
+#include "core/bytes.h"
+#include "foreign/canonical_index.h"
 
 using namespace wdelta;  // NOLINT(google-build-using-namespace): a program, and all of it is about the library
 

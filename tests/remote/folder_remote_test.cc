@@ -15,7 +15,7 @@
 #include <ctime>
 #include <thread>
 
-#include "base/parallel.h"
+#include "core/parallel.h"
 #include "remote/contract.h"
 #include "remote/file_url.h"
 #include "support/expect.h"

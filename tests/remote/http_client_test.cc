@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "base/parallel.h"
+#include "core/parallel.h"
 #include "support/expect.h"
 #include "support/in_child.h"
 #include "support/scripted_server.h"

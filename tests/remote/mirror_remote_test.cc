@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "base/digest.h"
+#include "core/digest.h"
 #include "remote/contract.h"
 #include "remote/folder_remote.h"
 #include "support/expect.h"

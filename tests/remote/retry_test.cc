@@ -1,6 +1,6 @@
 #include "remote/retry.h"
 
-#include "base/parallel.h"
+#include "core/parallel.h"
 #include "support/expect.h"
 #include "support/faulty_remote.h"
 #include "support/in_child.h"

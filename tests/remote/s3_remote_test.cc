@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
-#include "base/digest.h"
-#include "record_commit.h"
+#include "core/digest.h"
 #include "remote/contract.h"
 #include "remote/s3_session.h"
 #include "support/faulty_remote.h"
 #include "support/s3_script.h"
+#include "sync/record_commit.h"
 
 namespace wdelta {
 

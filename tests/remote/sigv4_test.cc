@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "base/digest.h"
+#include "core/digest.h"
 
 namespace wdelta {
 

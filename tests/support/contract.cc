@@ -6,7 +6,7 @@
 #include <set>
 #include <thread>
 
-#include "base/digest.h"
+#include "core/digest.h"
 #include "remote/retry.h"
 #include "support/expect.h"
 #include "support/faulty_remote.h"

@@ -2,14 +2,14 @@
 // SHA-256, a record by its checksum and by what other records say of it. There flipped bits have to be found.
 #include <fstream>
 
-#include "object_transfer.h"
 #include "remote/contract.h"
-#include "remote_history.h"
 #include "support/expect.h"
 #include "support/faulty_remote.h"
 #include "support/made_history.h"
 #include "support/random_checkpoint.h"
 #include "support/scratch_folder.h"
+#include "sync/object_transfer.h"
+#include "sync/remote_history.h"
 
 namespace wdelta {
 

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "base/result.h"
+#include "core/result.h"
 
 namespace wdelta {
 

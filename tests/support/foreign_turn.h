@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "pack/foreign.h"
+#include "foreign/foreign.h"
 
 namespace wdelta {
 

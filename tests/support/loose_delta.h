@@ -2,7 +2,7 @@
 // and not of a zstd frame, and a way to make checksums right again after such a flip.
 #pragma once
 
-#include "base/bytes.h"
+#include "core/bytes.h"
 #include "support/random_checkpoint.h"
 
 namespace wdelta {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <ctime>
 
-#include "base/parallel.h"
+#include "core/parallel.h"
 #include "remote/remote_key.h"
 
 namespace wdelta {

@@ -4,7 +4,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "base/text.h"
+#include "core/text.h"
 
 namespace wdelta {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "base/json.h"
+#include "core/json.h"
 #include "stats/stats_view.h"
 #include "support/made_stats.h"
 

@@ -1,0 +1,124 @@
+// Looking inside: the index of a delta or a checkpoint, or one tensor's bytes.
+#include "walk/chain.h"
+
+namespace wdelta {
+
+namespace {
+
+CatReport DescribeDelta(const DeltaReader& delta) {
+  const DeltaIndex& index = delta.index();
+  CatReport report;
+  report.kind = delta.kind();
+  report.is_delta = true;
+  report.base = HexIdentity(index.base);
+  report.result = HexIdentity(index.result);
+  report.totals = index.totals;
+  report.bytes = delta.bytes();
+  for (const TensorRecord& record : index.tensors) {
+    TensorChange change;
+    change.name = record.name;
+    change.kind = record.kind;
+    change.dtype = DtypeName(record.dtype);
+    change.shape = record.shape;
+    if (record.kind == ChangeKind::kReshaped || record.kind == ChangeKind::kRetyped) {
+      change.old_dtype = DtypeName(record.old_dtype);
+      change.old_shape = record.old_shape;
+    }
+    change.bytes = *TensorBytes(record.dtype, record.shape);
+    change.elements = change.bytes / UnitBytes(record.dtype);
+    change.elements_changed = record.units_changed;
+    report.tensors.push_back(std::move(change));
+  }
+  for (const RemovedTensor& removed : index.removed) {
+    TensorChange change;
+    change.name = removed.name;
+    change.kind = ChangeKind::kRemoved;
+    change.old_dtype = DtypeName(removed.dtype);
+    change.old_shape = removed.shape;
+    report.tensors.push_back(std::move(change));
+  }
+  for (size_t file = 0; file < index.layout.file_count(); ++file) {
+    const bool is_header = file < index.layout.shards.size();
+    if (index.carried[file]) report.files.push_back({index.layout.file(file).path, ChangeKind::kChanged, is_header});
+  }
+  return report;
+}
+
+CatReport DescribeCheckpoint(const Checkpoint& checkpoint) {
+  CatReport report;
+  report.kind = "checkpoint";
+  report.bytes = report.totals.bytes_total = checkpoint.data_bytes();
+  for (const Tensor& tensor : checkpoint.tensors()) {
+    TensorChange row;
+    row.name = tensor.name;
+    row.dtype = DtypeName(tensor.dtype);
+    row.shape.assign(tensor.shape.begin(), tensor.shape.end());
+    row.shard = checkpoint.layout().shards[tensor.shard].path;
+    row.elements = tensor.units();
+    row.bytes = tensor.bytes;
+    report.totals.elements_total += row.elements;
+    report.tensors.push_back(std::move(row));
+  }
+  report.totals.tensors_total = report.tensors.size();
+  for (size_t file = 0; file < checkpoint.layout().file_count(); ++file) {
+    const bool is_header = file < checkpoint.layout().shards.size();
+    report.files.push_back({checkpoint.layout().file(file).path, ChangeKind::kSame, is_header});
+  }
+  return report;
+}
+
+Error NoTensor(const std::string& tensor, const std::string& subject) {
+  Error error{ErrorKind::kNotFound, "no tensor '" + tensor + "' in '" + subject + "'"};
+  error.tensor = tensor;
+  error.path = subject;
+  error.hint = "'wdelta cat " + subject + "' lists them";
+  return error;
+}
+
+// Writes a tensor of `side`, which needs no base, to `output`.
+Result<uint64_t> WriteTensorBytes(const ResultSide& side, const std::string& subject, const CatRequest& request) {
+  const Tensor* tensor = FindTensor(side.tensors(), request.tensor);
+  if (!tensor) return NoTensor(request.tensor, subject);
+  WD_ASSIGN(const auto sink, OpenSink(request.output));
+  WalkScratch scratch;
+  for (uint64_t number = 0; number < BlockCount(tensor->bytes); ++number) {
+    const auto index = static_cast<uint32_t>(tensor - side.tensors().data());
+    WD_ASSIGN(const LoadedBlock block, side.Load(index, number, scratch));
+    WD_TRY(sink->Write(block.new_block));
+  }
+  WD_TRY(sink->Commit());
+  return tensor->bytes;
+}
+
+}  // namespace
+
+Result<CatReport> Cat(const CatRequest& request, const Context& context) {
+  bool is_delta = request.subject == "-";
+  if (!is_delta) {
+    WD_ASSIGN(is_delta, LooksLikeDelta(request.subject));
+  }
+  if (!is_delta) {
+    WD_ASSIGN(const Checkpoint checkpoint, Checkpoint::Open(request.subject, {}, context.note));
+    if (request.tensor.empty()) return DescribeCheckpoint(checkpoint);
+    CatReport report;
+    report.kind = "checkpoint";
+    WD_ASSIGN(report.bytes, WriteTensorBytes(*PairSide(nullptr, checkpoint), request.subject, request));
+    return report;
+  }
+  WD_ASSIGN(auto delta, OpenDelta(request.subject, Trust::kIndex));
+  if (request.tensor.empty()) return DescribeDelta(*delta);
+  if (!delta->index().anchor) {
+    Error error{ErrorKind::kUsage, "'" + request.subject + "' is a delta, its tensors need a base"};
+    error.hint = "'wdelta apply' rebuilds the checkpoint, and 'wdelta cat' then shows its tensors";
+    return error;
+  }
+  std::vector<std::unique_ptr<DeltaReader>> deltas;
+  deltas.push_back(std::move(delta));
+  WD_ASSIGN(const auto chain, OpenChain(nullptr, std::move(deltas)));
+  CatReport report;
+  report.kind = "pack";
+  WD_ASSIGN(report.bytes, WriteTensorBytes(*chain, request.subject, request));
+  return report;
+}
+
+}  // namespace wdelta

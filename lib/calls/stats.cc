@@ -1,0 +1,248 @@
+// Stats: how sparse is an update, where do its changes sit, what does it cost to send?
+#include <algorithm>
+#include <cmath>
+
+#include "foreign/import.h"
+#include "stats/encodings.h"
+#include "stats/findings.h"
+#include "stats/tally_walk.h"
+#include "walk/difference.h"
+
+namespace wdelta {
+
+namespace {
+
+constexpr size_t kMovers = 10;
+
+// The rows from the first exponent that occurs to the last.
+std::vector<ExponentTable> ExponentTables(const TallyTotals& totals) {
+  std::vector<ExponentTable> tables;
+  for (size_t i = 0; i < totals.exponents.size(); ++i) {
+    const auto& [elements, changed] = totals.exponents[i];
+    if (elements.empty()) continue;
+    const FloatForm form = *FloatFormOf(static_cast<Dtype>(i));
+    ExponentTable table;
+    table.dtype = DtypeName(static_cast<Dtype>(i));
+    const size_t end = elements.size() - (form.special == FloatForm::Special::kIeee ? 1 : 0);
+    table.tiny = {1 - form.bias, elements[0], changed[0]};
+    if (end < elements.size()) table.special = {static_cast<int>(end) - form.bias, elements[end], changed[end]};
+    for (size_t field = 1; field < end; ++field) {
+      if (elements[field] == 0 && table.rows.empty()) continue;
+      table.rows.push_back({static_cast<int>(field) - form.bias, elements[field], changed[field]});
+    }
+    while (!table.rows.empty() && table.rows.back().elements == 0) table.rows.pop_back();
+    tables.push_back(std::move(table));
+  }
+  return tables;
+}
+
+std::vector<StepRow> StepRows(const TallyTotals& totals) {
+  std::vector<StepRow> rows;
+  const auto& [up, down] = totals.steps;
+  for (size_t i = 0; i < up.size(); ++i) {
+    const uint64_t most = i >= 64 ? UINT64_MAX : uint64_t{1} << i;
+    rows.push_back({i == 0 ? 1 : (uint64_t{1} << (i - 1)) + 1, most, down[i], up[i]});
+  }
+  while (!rows.empty() && rows.back().down + rows.back().up == 0) rows.pop_back();
+  return rows;
+}
+
+TensorTally ReportedTally(const Tensor& tensor, const BlockTally& counted, bool has_old) {
+  TensorTally tally;
+  tally.rows_total = tensor.units() / RowUnits(tensor);
+  tally.rows_touched = has_old ? counted.rows.count : tally.rows_total;
+  if (const uint64_t slice = ExpertUnits(tensor)) {
+    tally.expert_touched.assign(tensor.units() / slice, !has_old);
+    for (const uint32_t expert : counted.slices) tally.expert_touched[expert] = true;
+  }
+  tally.nan = counted.nan;
+  tally.inf = counted.inf;
+  tally.base_nan = counted.base_nan;
+  tally.base_inf = counted.base_inf;
+  tally.largest_change = counted.largest_change;
+  tally.largest_before = counted.largest_before;
+  tally.largest_after = counted.largest_after;
+  tally.largest_at = counted.largest_at;
+  tally.squared_change = counted.squared_change;
+  return tally;
+}
+
+std::vector<size_t> LargestMovers(const std::vector<TensorStats>& tensors) {
+  std::vector<size_t> movers;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (tensors[i].tally && tensors[i].tally->largest_change > 0) movers.push_back(i);
+  }
+  std::stable_sort(movers.begin(), movers.end(), [&](size_t a, size_t b) {
+    return tensors[a].tally->largest_change > tensors[b].tally->largest_change;
+  });
+  movers.resize(std::min(movers.size(), kMovers));
+  return movers;
+}
+
+// What a walk over both sides found, as the report tells it.
+void FillFromWalk(const Checkpoint* base, const ResultSide& side, const WalkTally& walked, StatsReport& report) {
+  Difference difference = Summarize(base, side, walked.units_changed());
+  report.totals = difference.totals;
+  report.files = std::move(difference.files);
+  for (TensorChange& change : difference.tensors) {
+    TensorStats stats{std::move(change), {}, std::nullopt};
+    if (const Tensor* tensor = FindTensor(side.tensors(), stats.name)) {
+      const auto at = static_cast<size_t>(tensor - side.tensors().data());
+      const bool has_old = stats.kind == ChangeKind::kSame || stats.kind == ChangeKind::kChanged;
+      stats.tally = ReportedTally(*tensor, walked.tensors[at], has_old);
+      report.nan += stats.tally->nan;
+      report.inf += stats.tally->inf;
+      report.base_nan += stats.tally->base_nan;
+      report.base_inf += stats.tally->base_inf;
+    }
+    report.tensors.push_back(std::move(stats));
+  }
+  report.exponents = ExponentTables(walked.totals);
+  report.steps = StepRows(walked.totals);
+  report.movers = LargestMovers(report.tensors);
+}
+
+Result<> FillFromPair(const StatsRequest& request, const Context& context, StatsReport& report) {
+  report.subject = StatsSubject::kCheckpoints;
+  WD_ASSIGN(const Checkpoint base, Checkpoint::Open(request.subjects[0], request.files, context.note));
+  WD_ASSIGN(const Checkpoint next, Checkpoint::Open(request.subjects[1], request.files, context.note));
+  WD_ASSIGN(const WalkTally walked, TallyPair(base, next, context));
+  const auto side = PairSide(&base, next);
+  FillFromWalk(&base, *side, walked, report);
+  PackRequest pack;
+  pack.inputs = request.subjects;
+  pack.files = request.files;
+  if (request.encodings) {
+    WD_ASSIGN(report.encodings, MeasureEncodings(*side, pack, context));
+  }
+  if (request.encodings || request.delta_size) {
+    WD_ASSIGN(const PackReport packed, MeasurePack(pack, context));
+    report.delta_bytes = packed.delta_bytes;
+    report.base = packed.base;
+    report.result = packed.result;
+  }
+  return {};
+}
+
+// From the index alone.
+Result<> FillFromIndex(const StatsRequest& request, const Context& context, StatsReport& report) {
+  report.subject = StatsSubject::kDelta;
+  WD_ASSIGN(CatReport index, Cat({request.subjects[0], "", ""}, context));
+  report.totals = index.totals;
+  report.base = index.base;
+  report.result = index.result;
+  report.delta_bytes = index.bytes;
+  report.files = std::move(index.files);
+  for (TensorChange& change : index.tensors) report.tensors.push_back({std::move(change), {}, std::nullopt});
+  return {};
+}
+
+Result<> FillFromDeltaAndBase(const StatsRequest& request, const Context& context, StatsReport& report) {
+  report.subject = StatsSubject::kDeltaAndBase;
+  WD_ASSIGN(DeltasOnBase opened, OpenOnBase(request.base, request.subjects, Trust::kWhole, context));
+  const Checkpoint& base = *opened.base;
+  report.delta_bytes = opened.bytes;
+  WD_ASSIGN(const auto chain, OpenChain(&base, std::move(opened.deltas)));
+  const DeltaReader& delta = chain->last();
+  WD_ASSIGN(const WalkTally walked, TallyChain(&base, *chain, context));
+  FillFromWalk(&base, *chain, walked, report);
+  if (!delta.index().anchor && report.totals.elements_changed != delta.index().totals.elements_changed) {
+    Error error{ErrorKind::kConflict, "'" + request.base + "' is not the base of '" + delta.path() +
+                                          "': it has some or all of its changes already"};
+    error.path = request.base;
+    error.hint = "give the checkpoint that the delta was made from as '--base'";
+    return error;
+  }
+  report.base = HexIdentity(delta.index().base);
+  report.result = HexIdentity(delta.index().result);
+  if (request.encodings) {
+    PackRequest pack;
+    pack.inputs = request.subjects;
+    pack.base = request.base;
+    WD_ASSIGN(report.encodings, MeasureEncodings(*chain, pack, context));
+  }
+  return {};
+}
+
+void AddToSum(const RecordInfo& info, StatsReport& report) {
+  if (!info.delta_bytes) return;  // a whole model is no update
+  report.totals.elements_total += info.totals.elements_total;
+  report.totals.elements_changed += info.totals.elements_changed;
+  report.totals.bytes_total += info.totals.bytes_total;
+  report.delta_bytes = report.delta_bytes.value_or(0) + *info.delta_bytes;
+}
+
+Result<> FillFromDeltas(const StatsRequest& request, const Context& context, StatsReport& report) {
+  report.subject = StatsSubject::kDeltas;
+  for (const std::string& path : request.subjects) {
+    WD_ASSIGN(const CatReport index, Cat({path, "", ""}, context));
+    StatsRecord record{path, {}};
+    record.info.number = report.records.size() + 1;
+    record.info.state = index.result.state;
+    record.info.fingerprint = index.result.fingerprint;
+    record.info.totals = index.totals;
+    (index.base.state.empty() ? record.info.anchor_bytes : record.info.delta_bytes) = index.bytes;
+    AddToSum(record.info, report);
+    report.records.push_back(std::move(record));
+  }
+  return {};
+}
+
+Result<> FillFromHistory(const StatsRequest& request, const Context& context, StatsReport& report) {
+  report.subject = StatsSubject::kHistory;
+  WD_ASSIGN(std::vector<RecordInfo> infos, Log({request.subjects[0], 0, request.transfer}, context));
+  std::reverse(infos.begin(), infos.end());
+  for (RecordInfo& info : infos) {
+    AddToSum(info, report);
+    report.records.push_back({std::to_string(info.number), std::move(info)});
+  }
+  return {};
+}
+
+// What the words of the request name, and so how to find out.
+using Fill = Result<> (*)(const StatsRequest&, const Context&, StatsReport&);
+Result<Fill> ChooseFill(const StatsRequest& request) {
+  const std::vector<std::string>& subjects = request.subjects;
+  size_t remotes = 0, deltas = 0;
+  for (const std::string& subject : subjects) {
+    bool is_delta = subject == "-";
+    if (IsRemoteName(subject)) {
+      ++remotes;
+    } else if (!is_delta) {
+      WD_ASSIGN(is_delta, LooksLikeDelta(subject));
+    }
+    deltas += is_delta;
+  }
+  const std::string see = "'wdelta help stats' shows what can be given";
+  const size_t count = subjects.size();
+  Fill fill = nullptr;
+  if (count == 1 && remotes == 1) fill = FillFromHistory;
+  if (count == 1 && deltas == 1) fill = request.base.empty() ? FillFromIndex : FillFromDeltaAndBase;
+  if (count > 1 && deltas == count) fill = FillFromDeltas;
+  if (count == 2 && deltas + remotes == 0) fill = FillFromPair;
+  if (!fill) {
+    return Error{ErrorKind::kUsage, "stats is of two checkpoints, of deltas, or of one remote", see};
+  }
+  if (!request.base.empty() && fill != FillFromDeltaAndBase) {
+    return Error{ErrorKind::kUsage, "a base goes with one delta", see};
+  }
+  if (request.encodings && fill != FillFromPair && fill != FillFromDeltaAndBase) {
+    return Error{ErrorKind::kUsage, "encodings are compared for two checkpoints, or for a delta with its base", see};
+  }
+  return fill;
+}
+
+}  // namespace
+
+Result<StatsReport> Stats(const StatsRequest& request, const Context& context) {
+  StatsReport report;
+  WD_ASSIGN(const Fill fill, ChooseFill(request));
+  report.names = request.subjects;
+  WD_TRY(fill(request, context, report));
+  for (TensorStats& tensor : report.tensors) tensor.place = PlaceOf(tensor.name);
+  if (const std::vector<GroupRow> rows = Group(report.tensors, GroupBy::kWhole); !rows.empty()) report.whole = rows[0];
+  report.findings = FindUnusual(report);
+  return report;
+}
+
+}  // namespace wdelta

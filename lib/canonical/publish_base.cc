@@ -1,0 +1,76 @@
+#include "canonical/publish_base.h"
+
+#include "canonical/whole_version.h"
+#include "core/text.h"
+#include "foreign/foreign_proof.h"
+
+namespace wdelta {
+
+namespace {
+
+std::string NameOf(const UpdateStore& store, uint64_t version) {
+  return "version " + UpdateName(version) + " of '" + store.remote().url() + "'";
+}
+
+// Whether the files of a version are those that its list of checksums names, and the list is the one that we wrote.
+// Reads all of it.
+Result<bool> IsWhatWePushed(UpdateStore& store, const PushHome& home, uint64_t version) {
+  Result<ObjectPiece> sums = store.remote().Read(store.KeyOf(version, kSumsFile), 0, kMaxSumsBytes);
+  if (!sums.ok() && sums.error().kind == ErrorKind::kNotFound) return false;
+  if (!sums.ok()) return sums.TakeError();
+  if (DigestSha256(sums->bytes) != home.published_proof()) return false;
+  for (const FileSum& sum : ParseSums(AsText(sums->bytes))) {
+    WD_ASSIGN(const std::optional<Sha256Digest> found, DigestObject(store.remote(), store.KeyOf(version, sum.name)));
+    if (found != sum.sha256) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<> CheckOwnVersion(UpdateStore& store, PushHome& home, uint64_t newest, const std::string& base,
+                         const std::string& base_state) {
+  Error error{ErrorKind::kConflict, ""};
+  if (base_state != Hex(home.base_state())) {
+    error.message = "'" + base + "' is not what was pushed as " + NameOf(store, newest);
+    error.expected = Hex(home.base_state());
+    error.found = base_state;
+    error.hint = base == home.base_path()
+                     ? "the last checkpoint was overwritten where it lay; send all of the model with "
+                       "'--anchor', and use '--keep-base copy' from now on"
+                     : "the base has to be the newest version";
+    return error;
+  }
+  WD_ASSIGN(const Sha256Digest seal, store.SealOf(newest));
+  if (seal == home.published_seal()) return {};
+  WD_ASSIGN(const bool is_ours, IsWhatWePushed(store, home, newest));  // a store that was copied looks new, and is not
+  if (is_ours) return home.SetPublishedSeal(seal);
+  error.message = NameOf(store, newest) + " is no longer what was pushed from here: another system has written over it";
+  error.hint = "send all of the model with '--anchor'";
+  return error;
+}
+
+Result<> CheckOthersVersion(UpdateStore& store, const PushHome& home, uint64_t newest, const Checkpoint& base,
+                            const Context& context) {
+  Result<CanonicalIndex> index = store.ReadIndex(newest);
+  if (!index.ok() && index.error().kind == ErrorKind::kNotFound) return {};  // the model that the run begins with
+  if (!index.ok()) return index.TakeError();
+  if (!index->is_delta()) return {};
+  const std::string folder = home.folder() + "/newest";
+  RemoveTree(folder);
+  uint64_t wire_bytes = 0;
+  WD_ASSIGN(const std::vector<UpdateFile> files, store.FilesOf(newest, *index));
+  WD_TRY(store.Fetch(newest, files, folder, 4, context, &wire_bytes));
+  WD_ASSIGN(const std::unique_ptr<ForeignDelta> delta, OpenForeign(folder));
+  WD_ASSIGN(const std::string tensor, TensorUnlike(base, *delta));
+  RemoveTree(folder);
+  RemoveTree(folder + ".json");
+  if (tensor.empty()) return {};
+  Error error{ErrorKind::kConflict, "'" + base.path() + "' is not " + NameOf(store, newest) + ": tensor '" +
+                                        Shorten(tensor) + "' is another one"};
+  error.tensor = tensor;
+  error.hint = "the base has to be the newest version; 'wdelta pull' brings a folder there";
+  return error;
+}
+
+}  // namespace wdelta

@@ -1,0 +1,67 @@
+#include "canonical/version.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/text.h"
+
+namespace wdelta {
+
+namespace {
+
+constexpr std::string_view kFolder = "weight_v", kSpace = " \n\t\r";
+
+bool IsPrintable(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7f; });
+}
+
+}  // namespace
+
+std::string UpdateName(uint64_t version) {
+  const std::string digits = std::to_string(version);
+  return std::string(digits.size() < 6 ? 6 - digits.size() : 0, '0') + digits;
+}
+
+std::string UpdateFolder(uint64_t version) {
+  return std::string(kFolder) + UpdateName(version);
+}
+
+std::optional<uint64_t> UpdateNumber(std::string_view name) {
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+  if (error != std::errc{} || end != name.data() + name.size() || number > kMaxUpdate) return std::nullopt;
+  return number;
+}
+
+std::optional<uint64_t> UpdateOfFolder(std::string_view name) {
+  if (!name.starts_with(kFolder)) return std::nullopt;
+  const std::optional<uint64_t> number = UpdateNumber(name.substr(kFolder.size()));
+  return number && UpdateFolder(*number) == name ? number : std::nullopt;
+}
+
+std::string PointerText(const UpdatePointer& pointer) {
+  return (pointer.run.empty() ? "" : pointer.run + "/") + UpdateFolder(pointer.version);
+}
+
+Result<UpdatePointer> ParsePointer(std::string_view text) {
+  const size_t first = text.find_first_not_of(kSpace);
+  const std::string_view word =
+      first == std::string_view::npos ? "" : text.substr(first, text.find_last_not_of(kSpace) + 1 - first);
+  const size_t slash = word.rfind('/');
+  const std::string_view name = slash == std::string_view::npos ? word : word.substr(slash + 1);
+  const std::optional<uint64_t> version =
+      name.starts_with(kFolder) ? UpdateNumber(name.substr(kFolder.size())) : UpdateNumber(name);
+  if (!version || !IsPrintable(word)) {
+    return Error{ErrorKind::kIntegrity, "'" + TerminalText(Shorten(text, 100)) + "' names no version"};
+  }
+  return UpdatePointer{std::string(slash == std::string_view::npos ? "" : word.substr(0, slash)), *version};
+}
+
+Result<> CheckRunName(std::string_view run) {
+  const bool well_formed = !run.empty() && run.size() <= 200 && IsPrintable(run) && run.find('/') == std::string::npos;
+  if (well_formed) return {};
+  return Error{ErrorKind::kUsage, "'" + TerminalText(Shorten(run, 100)) + "' cannot be the name of a run",
+               "letters, digits and signs, without '/' and spaces"};
+}
+
+}  // namespace wdelta

@@ -1,0 +1,59 @@
+#include "canonical/version_route.h"
+
+#include <algorithm>
+
+namespace wdelta {
+
+uint64_t UpdateStep::bytes() const {
+  uint64_t sum = 0;
+  for (const UpdateFile& file : files) sum += file.bytes;
+  return sum;
+}
+
+uint64_t UpdateRoute::bytes() const {
+  uint64_t sum = whole ? whole->bytes() : 0;
+  for (const UpdateStep& delta : deltas) sum += delta.bytes();
+  return sum;
+}
+
+std::vector<PlanRow> UpdateRoute::Rows() const {
+  std::vector<PlanRow> rows;
+  if (whole) rows.push_back({0, whole->version, whole->bytes(), whole->bytes()});
+  uint64_t before = start;
+  for (const UpdateStep& delta : deltas) {
+    rows.push_back({before, delta.version, delta.bytes(), delta.bytes()});
+    before = delta.version;
+  }
+  return rows;
+}
+
+Result<UpdateRoute> FindRoute(UpdateStore& store, uint64_t target, const std::function<bool(uint64_t)>& is_here,
+                              bool has_base) {
+  UpdateRoute route;
+  for (route.start = target; !is_here(route.start);) {
+    const bool is_first = route.start == 0;
+    if (is_first && !has_base) {
+      return Error{ErrorKind::kNotFound,
+                   "the versions of '" + store.remote().url() +
+                       "' begin with version 0, the model that the run started from, which is not in the store",
+                   "name that checkpoint with '--base'"};
+    }
+    if (is_first) break;
+    Result<CanonicalIndex> index = store.ReadIndex(route.start);
+    // A run may begin with a later version than 0; then the base is that.
+    const bool is_gone = !index.ok() && index.error().kind == ErrorKind::kNotFound;
+    if (is_gone && has_base && !route.deltas.empty()) break;
+    if (!index.ok()) return index.TakeError();
+    WD_ASSIGN(std::vector<UpdateFile> files, store.FilesOf(route.start, *index));
+    if (!index->is_delta()) {
+      route.whole = {route.start, std::move(files)};
+      break;
+    }
+    route.deltas.push_back({route.start, std::move(files)});
+    route.start = *UpdateNumber(index->Value("base_version"));
+  }
+  std::reverse(route.deltas.begin(), route.deltas.end());
+  return route;
+}
+
+}  // namespace wdelta

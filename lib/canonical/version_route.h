@@ -1,0 +1,30 @@
+// What leads to a version: a whole version, or one that is here, or the model that the run began with; and all deltas
+// after that. There are no shorter ways.
+#pragma once
+
+#include <functional>
+
+#include "canonical/version_store.h"
+
+namespace wdelta {
+
+struct UpdateStep {
+  uint64_t version = 0;
+  std::vector<UpdateFile> files;
+  uint64_t bytes() const;
+};
+
+struct UpdateRoute {
+  uint64_t start = 0;
+  std::optional<UpdateStep> whole;  // absent: the start is here
+  std::vector<UpdateStep> deltas;   // rising
+  uint64_t bytes() const;
+  std::vector<PlanRow> Rows() const;
+};
+
+// `is_here`: asked with each version, from the target on backwards. `has_base`: the model that the run began with is,
+// too. kNotFound: it does not lead anywhere.
+Result<UpdateRoute> FindRoute(UpdateStore& store, uint64_t target, const std::function<bool(uint64_t)>& is_here,
+                              bool has_base);
+
+}  // namespace wdelta

@@ -1,0 +1,234 @@
+#include "canonical/version_store.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "canonical/whole_version.h"
+#include "core/parallel.h"
+#include "core/state_file.h"
+#include "foreign/foreign_frame.h"
+#include "sync/object_transfer.h"
+
+namespace wdelta {
+
+namespace {
+
+// A file that comes in pieces, all of the same version of the object.
+Result<> FetchFile(Remote& remote, const std::string& key, const std::string& path, unsigned jobs, ObjectPiece first,
+                   const std::function<void(uint64_t)>& came) {
+  unlink(path.c_str());
+  WD_ASSIGN(const File file, File::CreateNew(path));
+  WD_TRY(file.WriteAt(0, first.bytes));
+  came(first.bytes.size());
+  const uint64_t begin = first.bytes.size();
+  const uint64_t pieces = (first.size - begin + kPieceBytes - 1) / kPieceBytes;
+  return RunOrdered<uint64_t>(
+      pieces, {jobs, jobs},
+      [&](uint64_t n, unsigned) -> Result<uint64_t> {
+        const uint64_t at = begin + n * kPieceBytes;
+        WD_ASSIGN(const ObjectPiece piece, remote.Read(key, at, std::min(kPieceBytes, first.size - at), first.version));
+        if (piece.size != first.size) {
+          return Error{ErrorKind::kConflict, "'" + remote.url() + "/" + key + "' changed while it was read"};
+        }
+        WD_TRY(file.WriteAt(at, piece.bytes));
+        return piece.bytes.size();
+      },
+      [&](uint64_t, uint64_t bytes) -> Result<> {
+        came(bytes);
+        return {};
+      });
+}
+
+}  // namespace
+
+std::string UpdateStore::KeyOf(uint64_t version, const std::string& name) const {
+  return prefix_ + UpdateFolder(version) + "/" + name;
+}
+
+Result<std::optional<LatestUpdate>> UpdateStore::ReadPointer() {
+  Result<ObjectPiece> piece = remote_.Read(kLatestKey, 0, kMaxPointerBytes + 1);
+  if (!piece.ok() && piece.error().kind == ErrorKind::kNotFound) return std::optional<LatestUpdate>();
+  if (!piece.ok()) return piece.TakeError();
+  Result<UpdatePointer> pointer = ParsePointer(AsText(piece->bytes));
+  if (pointer.ok()) return std::optional(LatestUpdate{std::move(*pointer), piece->version});
+  auto error = pointer.TakeError();
+  error->message = "'" + remote_.url() + "/" + kLatestKey + "': " + error->message;
+  error->path = remote_.url() + "/" + kLatestKey;
+  return error;
+}
+
+Result<std::optional<uint64_t>> UpdateStore::NewestBelow(const std::string& prefix) {
+  std::optional<uint64_t> newest;
+  std::string after;
+  for (bool more = true; more;) {
+    WD_ASSIGN(const ObjectPage page, remote_.List(prefix + "weight_v", after, 1000));
+    for (const ObjectInfo& object : page.objects) {
+      const std::string_view rest = std::string_view(object.key).substr(prefix.size());
+      const size_t slash = rest.find('/');
+      const std::optional<uint64_t> version = UpdateOfFolder(rest.substr(0, slash));
+      if (version && slash != std::string_view::npos && rest.substr(slash + 1) == kIndexFile) {
+        newest = std::max(newest.value_or(0), *version);
+      }
+    }
+    more = page.more;
+    if (!page.objects.empty()) after = page.objects.back().key;
+  }
+  return newest;
+}
+
+Result<LatestUpdate> UpdateStore::FindLatest() {
+  WD_ASSIGN(const std::optional<LatestUpdate> pointed, ReadPointer());
+  return pointed ? Result<LatestUpdate>(*pointed) : FindUnpointed();
+}
+
+Result<LatestUpdate> UpdateStore::FindUnpointed() {
+  for (const char* prefix : {kUpdatePrefix, ""}) {
+    Result<std::optional<uint64_t>> newest = NewestBelow(prefix);
+    if (!newest.ok() && newest.error().kind == ErrorKind::kRefused) break;  // it cannot list
+    if (!newest.ok()) return newest.TakeError();
+    if (!*newest) continue;
+    prefix_ = prefix;
+    return LatestUpdate{{"", **newest}, ""};
+  }
+  Error error{ErrorKind::kNotFound, "'" + remote_.url() + "' holds no history, and no versions of other systems"};
+  error.path = remote_.url();
+  error.hint = "'wdelta push CKPT " + remote_.url() + "' begins one";
+  return error;
+}
+
+Result<CanonicalIndex> UpdateStore::ReadIndex(uint64_t version) {
+  const std::string key = KeyOf(version, kIndexFile);
+  const auto failed = [&](Error error, const std::string& why) {
+    error.message = "version " + UpdateName(version) + " of '" + remote_.url() + "' " + why;
+    error.path = remote_.url() + "/" + key;
+    return error;
+  };
+  Result<ObjectPiece> piece = remote_.Read(key, 0, kMaxIndexFileBytes + 1);
+  if (!piece.ok() && piece.error().kind == ErrorKind::kNotFound) return failed(piece.error(), "is not there");
+  if (!piece.ok()) return piece.TakeError();
+  if (piece->size > kMaxIndexFileBytes)
+    return failed(Error{ErrorKind::kIntegrity, ""}, "has an index that is too large");
+  Result<CanonicalIndex> index = ReadCanonicalIndex(AsText(piece->bytes));
+  if (!index.ok()) return failed(index.error(), "cannot be read: " + index.error().message);
+  if (!index->is_delta()) return index;
+  if (UpdateNumber(index->Value("version")) != version) {
+    return failed(Error{ErrorKind::kIntegrity, ""}, "says that it is '" + index->Value("version") + "'");
+  }
+  const std::optional<uint64_t> base = UpdateNumber(index->Value("base_version"));
+  if (!base || *base >= version) {
+    return failed(Error{ErrorKind::kIntegrity, ""}, "says that its base is '" + index->Value("base_version") + "'");
+  }
+  return index;
+}
+
+Result<std::string> UpdateStore::MarkOf(uint64_t version) {
+  WD_ASSIGN(const std::optional<ObjectInfo> info, remote_.Stat(KeyOf(version, kIndexFile)));
+  return info ? std::to_string(info->size) + " bytes at " + std::to_string(info->modified) : std::string();
+}
+
+Result<std::vector<std::string>> UpdateStore::KeysOf(uint64_t version) {
+  std::vector<std::string> keys;
+  const std::string prefix = KeyOf(version, "");
+  for (bool more = true; more;) {
+    WD_ASSIGN(const ObjectPage page, remote_.List(prefix, keys.empty() ? "" : keys.back(), 1000));
+    for (const ObjectInfo& object : page.objects) keys.push_back(object.key);
+    more = page.more;
+  }
+  return keys;
+}
+
+Result<Sha256Digest> UpdateStore::SealOf(uint64_t version) {
+  WD_ASSIGN(const std::vector<std::string> keys, KeysOf(version));
+  Sha256 sha256;
+  WD_TRY(RunOrdered<std::string>(
+      keys.size(), {4, 4},
+      [&](uint64_t i, unsigned) -> Result<std::string> {
+        WD_ASSIGN(const ObjectPiece piece, remote_.Read(keys[i], 0, 1));
+        return keys[i] + "\n" + piece.version + "\n" + std::to_string(piece.size) + "\n";
+      },
+      [&](uint64_t, const std::string& line) -> Result<> {
+        sha256.Update(AsBytes(line));
+        return {};
+      }));
+  return sha256.Finish();
+}
+
+Result<std::vector<UpdateFile>> UpdateStore::FilesOf(uint64_t version, const CanonicalIndex& index) {
+  std::vector<UpdateFile> files;
+  std::vector<std::string> names;
+  if (index.is_delta()) {
+    names = index.Shards();
+    names.emplace_back(kSumsFile);
+  } else {
+    WD_ASSIGN(names, KeysOf(version));
+    const size_t prefix = KeyOf(version, "").size();
+    for (std::string& name : names) name.erase(0, prefix);
+    std::erase(names, kIndexFile);
+  }
+  names.emplace_back(kIndexFile);  // last, as it was written
+  for (const std::string& name : names) {
+    if (index.is_delta() && name != kIndexFile && name != kSumsFile && !IsPlainShardName(name)) {
+      return Error{ErrorKind::kRefused,
+                   "version " + UpdateName(version) + " has a shard whose name leads elsewhere: '" + name + "'",
+                   "do not trust who sent it"};
+    }
+    WD_TRY(CheckCompanionPath(name));
+    WD_ASSIGN(const std::optional<ObjectInfo> info, remote_.Stat(KeyOf(version, name)));
+    if (!info && name == kSumsFile) continue;  // others do not have it
+    if (!info) {
+      return Error{ErrorKind::kNotFound,
+                   "'" + name + "' of version " + UpdateName(version) + " is not in '" + remote_.url() + "'"};
+    }
+    files.push_back({name, info->size});
+  }
+  return files;
+}
+
+Result<> UpdateStore::Fetch(uint64_t version, const std::vector<UpdateFile>& files, const std::string& folder,
+                            unsigned jobs, const Context& context, uint64_t* wire_bytes) {
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  if (failed) return SystemError("create", folder, failed.value());
+  const std::string list = folder + ".json";  // of what is complete, beside it
+  WD_ASSIGN(StateFile complete, StateFile::Read(list));
+  Progress progress;
+  for (const UpdateFile& file : files) progress.total_bytes += file.bytes;
+  for (const UpdateFile& file : files) {
+    const std::string key = KeyOf(version, file.name), path = folder + "/" + file.name;
+    const uint64_t size = std::filesystem::file_size(path, failed);
+    const bool may_be_here = !failed && complete.Has(file.name);
+    WD_ASSIGN(ObjectPiece first, remote_.Read(key, 0, may_be_here ? 1 : kPieceBytes));
+    const std::string mark = first.version + " " + std::to_string(first.size);
+    if (may_be_here) {
+      *wire_bytes += first.bytes.size();
+      if (size == first.size && !first.version.empty() && complete.Text(file.name) == mark) {
+        progress.done_bytes += size;
+        continue;
+      }
+      WD_ASSIGN(first, remote_.Read(key, 0, kPieceBytes, first.version));
+    }
+    std::filesystem::create_directories(ParentFolder(path), failed);
+    if (failed) return SystemError("create", path, failed.value());
+    WD_TRY(FetchFile(remote_, key, path, jobs, std::move(first), [&](uint64_t bytes) {
+      *wire_bytes += bytes;
+      progress.done_bytes += bytes;
+      context.progress(progress);
+    }));
+    complete.Set(file.name, mark);
+    WD_TRY(complete.Write(list, false));
+  }
+  return {};
+}
+
+Result<bool> UpdateStore::MovePointer(const std::optional<LatestUpdate>& before, const UpdatePointer& pointer,
+                                      bool single_writer) {
+  const std::string text = PointerText(pointer);
+  const WriteRule rule = single_writer ? WriteRule::kReplace : before ? WriteRule::kIfVersion : WriteRule::kIfAbsent;
+  const std::string seen = rule == WriteRule::kIfVersion ? before->seen : "";
+  WD_ASSIGN(const WriteResult result, remote_.Write(kLatestKey, MemorySource(AsBytes(text)), rule, seen));
+  return result == WriteResult::kWritten;
+}
+
+}  // namespace wdelta

@@ -1,0 +1,74 @@
+// A store of versions where it lies: what history/update.h describes, read from and written to a remote.
+//
+//   latest                                     run7/weight_v000012, replaced only by whoever saw what it was before
+//   updates/weight_v000012/*.safetensors       a delta (wdelta-formats(5)), or a whole checkpoint with all its files
+//   updates/weight_v000012/SHA256SUMS          the checksums of the others, if wdelta wrote it
+//   updates/weight_v000012/model.safetensors.index.json   written last
+//
+// A folder that slime writes by itself has no pointer, and may have the versions at its root; the newest version that
+// has an index counts then.
+#pragma once
+
+#include "canonical/version.h"
+#include "core/digest.h"
+#include "core/file.h"
+#include "foreign/canonical_index.h"
+#include "remote/remote.h"
+#include "wdelta.h"
+
+namespace wdelta {
+
+// The newest version, and what has to be so for the pointer to be replaced.
+struct LatestUpdate {
+  UpdatePointer pointer;
+  std::string seen;  // the version of the pointer's object; empty: there is no pointer
+};
+
+struct UpdateFile {
+  std::string name;
+  uint64_t bytes = 0;
+};
+
+class UpdateStore {
+ public:
+  explicit UpdateStore(Remote& remote) : remote_(remote) {}
+  Remote& remote() const { return remote_; }
+
+  // One request: what the pointer says; nullopt if there is none.
+  Result<std::optional<LatestUpdate>> ReadPointer();
+  // The same, and where there is no pointer what a listing shows. kNotFound: nothing is there.
+  Result<LatestUpdate> FindLatest();
+  // What a listing shows, for who knows that there is no pointer; kNotFound as above.
+  Result<LatestUpdate> FindUnpointed();
+
+  // kNotFound if there is no such version, or not all of it yet.
+  Result<CanonicalIndex> ReadIndex(uint64_t version);
+  // Size and time of a version's index: another mark means another version.
+  Result<std::string> MarkOf(uint64_t version);
+  // The files of a version: of a delta its shards, and the list of their checksums if there is one, of a whole
+  // checkpoint all that is there; the index always.
+  Result<std::vector<UpdateFile>> FilesOf(uint64_t version, const CanonicalIndex& index);
+  // Brings those into `folder`, by several at a time. What is there already from an earlier attempt is kept if the
+  // object is still the same. Adds what went over the wire to `wire_bytes`.
+  Result<> Fetch(uint64_t version, const std::vector<UpdateFile>& files, const std::string& folder, unsigned jobs,
+                 const Context& context, uint64_t* wire_bytes);
+
+  // ---- For the one who publishes ----
+
+  // What of a version is there, complete or not.
+  Result<std::vector<std::string>> KeysOf(uint64_t version);
+  // What those look like from outside, as a digest of their names and versions: another one means that somebody has
+  // written there.
+  Result<Sha256Digest> SealOf(uint64_t version);
+  // False: somebody else has moved the pointer since `before` was read.
+  Result<bool> MovePointer(const std::optional<LatestUpdate>& before, const UpdatePointer& pointer, bool single_writer);
+  std::string KeyOf(uint64_t version, const std::string& name) const;
+
+ private:
+  Result<std::optional<uint64_t>> NewestBelow(const std::string& prefix);
+
+  Remote& remote_;
+  std::string prefix_ = kUpdatePrefix;
+};
+
+}  // namespace wdelta

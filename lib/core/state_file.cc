@@ -1,0 +1,63 @@
+#include "core/state_file.h"
+
+#include <unistd.h>
+
+#include <charconv>
+
+#include "core/file.h"
+#include "core/json.h"
+#include "core/json_object.h"
+
+namespace wdelta {
+
+Result<StateFile> StateFile::Read(const std::string& path) {
+  StateFile state;
+  if (access(path.c_str(), F_OK) != 0) return state;
+  WD_ASSIGN(const Bytes bytes, ReadWholeFile(path, 1 << 20));
+  const auto parse = [&]() -> Result<> {
+    if (!ValidUtf8(bytes)) return Error{ErrorKind::kIntegrity, "not UTF-8"};
+    JsonReader json(AsText(bytes));
+    WD_TRY(json.BeginObject());
+    for (;;) {
+      WD_ASSIGN(const std::optional<std::string_view> key, json.NextKey());
+      if (!key) return json.End();
+      const std::string name(*key);
+      WD_ASSIGN(state.values_[name], json.String());
+    }
+  };
+  Result<> parsed = parse();
+  if (parsed.ok()) return state;
+  auto error = parsed.TakeError();
+  error->message = "'" + path + "' is damaged: " + error->message;
+  error->path = path;
+  error->hint = "if nothing else works on that folder, remove this file and run the command again";
+  return error;
+}
+
+Result<> StateFile::Write(const std::string& path, bool durable) const {
+  JsonObject out;
+  for (const auto& [key, value] : values_) out.SetText(key, value);
+  const std::string text = out.Text() + '\n';
+  WD_ASSIGN(const std::unique_ptr<ByteSink> sink, OpenSink(path, durable));
+  WD_TRY(sink->Write(AsBytes(text)));
+  return sink->Commit();
+}
+
+std::string StateFile::Text(const std::string& key) const {
+  const auto at = values_.find(key);
+  return at == values_.end() ? "" : at->second;
+}
+
+uint64_t StateFile::Number(const std::string& key) const {
+  const std::string text = Text(key);
+  uint64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+Sha256Digest StateFile::Digest(const std::string& key) const {
+  Sha256Digest digest{};
+  return FromHex(Text(key), digest) ? digest : Sha256Digest{};
+}
+
+}  // namespace wdelta

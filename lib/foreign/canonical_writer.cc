@@ -1,0 +1,168 @@
+// The delta folders of canonical and SkyRL form: the same frames, described in two ways.
+#include <fmt/format.h>
+
+#include "core/json_object.h"
+#include "core/text.h"
+#include "foreign/canonical_index.h"
+#include "foreign/foreign_writer.h"
+
+namespace wdelta {
+
+namespace {
+
+constexpr uint64_t kShardBytes = uint64_t{1} << 30;
+
+Result<> WriteSmallFile(const std::string& path, std::string_view text, uint64_t& written) {
+  WD_ASSIGN(const auto sink, OpenSink(path));
+  WD_TRY(sink->Write(AsBytes(text)));
+  WD_TRY(sink->Commit());
+  written += text.size();
+  return {};
+}
+
+// A folder of frames that appears whole: it is filled under another name.
+class FrameFolder : public ForeignWriter {
+ public:
+  FrameFolder(std::string path, bool overwrite, ForeignChecksum checksum)
+      : path_(std::move(path)), spool_(overwrite, checksum) {}
+  ~FrameFolder() override {
+    if (!pending_.empty()) RemoveTree(pending_);
+  }
+
+  Result<> Begin(const Tensor& tensor) override { return spool_.Begin(tensor); }
+  Result<> Add(ByteSpan old_block, ByteSpan new_block) override { return spool_.Add(old_block, new_block); }
+  Result<> End() override { return spool_.End(); }
+  Result<> Finish(const Totals&) override {
+    pending_ = TemporaryNameBeside(path_);
+    WD_TRY(CreateFolder(pending_));
+    WD_TRY(Fill(pending_));
+    WD_TRY(SyncFolder(pending_));
+    WD_TRY(Rename(pending_, path_, true));
+    pending_.clear();
+    return {};
+  }
+
+ protected:
+  virtual Result<> Fill(const std::string& folder) = 0;
+  const FrameSpool& spool() const { return spool_; }
+
+ private:
+  std::string path_, pending_;
+  FrameSpool spool_;
+};
+
+class CanonicalWriter final : public FrameFolder {
+ public:
+  CanonicalWriter(const std::string& path, const ForeignOptions& options)
+      : FrameFolder(path, options.overwrite, options.checksum), options_(options) {}
+
+  Result<> Check(const Tensor& tensor) const override {
+    if (!options_.overwrite || tensor.bytes <= UINT32_MAX) return {};
+    Error error{ErrorKind::kRefused, "tensor '" + Shorten(tensor.name) + "' has 4 GiB or more, and positions 32 bits",
+                "use '--encoding xor'"};
+    error.tensor = tensor.name;
+    return error;
+  }
+
+ private:
+  Result<> Fill(const std::string& folder) override {
+    const std::vector<SpooledFrame>& frames = spool().frames();
+    std::vector<size_t> ends;
+    for (size_t first = 0; first < frames.size(); first = ends.back()) {
+      ends.push_back(first + spool().FramesIn(first, kShardBytes));
+    }
+    std::vector<std::string> names(ends.size());
+    std::vector<std::pair<std::string_view, std::string_view>> weight_map;
+    for (size_t shard = 0; shard < ends.size(); ++shard) {
+      const std::string& name = names[shard] = fmt::format("model-{:05}-of-{:05}.safetensors", shard, ends.size());
+      const size_t first = shard == 0 ? 0 : ends[shard - 1];
+      WD_ASSIGN(const uint64_t bytes, spool().WriteShard(folder + "/" + name, first, ends[shard], true));
+      written_ += bytes;
+      for (size_t i = first; i < ends[shard]; ++i) weight_map.emplace_back(frames[i].name, name);
+    }
+    JsonObject metadata;
+    metadata.SetText("version", options_.version);
+    metadata.SetText("base_version", options_.base_version);
+    metadata.SetText("delta_encoding", options_.overwrite ? "overwrite" : "xor");
+    metadata.SetText("compression_format", "zstd");
+    metadata.SetText("checksum_format", options_.checksum == ForeignChecksum::kAdler32 ? "adler32" : "xxh3-128");
+    JsonObject index;
+    index.SetJson("metadata", metadata.Text());
+    index.SetJson("weight_map", JsonTexts(weight_map));
+    return WriteSmallFile(folder + "/" + kIndexFile, index.Text(), written_);
+  }
+
+  ForeignOptions options_;
+};
+
+class SkyrlWriter final : public FrameFolder {
+ public:
+  SkyrlWriter(const std::string& path, const ForeignOptions& options)
+      : FrameFolder(path, false, ForeignChecksum::kXxh3_128), options_(options) {}
+
+  Result<> Check(const Tensor& tensor) const override {
+    if (!TorchName(tensor.dtype).empty()) return {};
+    Error error{ErrorKind::kRefused,
+                "tensor '" + Shorten(tensor.name) + "' is of type " + std::string(DtypeName(tensor.dtype)) +
+                    ", which SkyRL has no name for",
+                "'--format canonical' takes any type"};
+    error.tensor = tensor.name;
+    return error;
+  }
+
+ private:
+  Result<> Fill(const std::string& folder) override {
+    const std::vector<SpooledFrame>& frames = spool().frames();
+    std::vector<std::string> tensors, files;
+    uint64_t uncompressed = 0, compressed = 0;
+    for (size_t first = 0; first < frames.size();) {
+      const size_t last = first + spool().FramesIn(first, kShardBytes);
+      const std::string name = fmt::format("delta-rank00000-file{:06}.safetensors", files.size());
+      WD_ASSIGN(const uint64_t bytes, spool().WriteShard(folder + "/" + name, first, last, false));
+      written_ += bytes;
+      files.push_back(JsonString(name));
+      for (; first < last; ++first) {
+        tensors.push_back(Described(frames[first], name));
+        uncompressed += frames[first].tensor_bytes;
+        compressed += frames[first].end - frames[first].begin;
+      }
+    }
+    JsonObject manifest;
+    manifest.SetJson("version", options_.version);
+    manifest.SetJson("base_version", options_.base_version);
+    manifest.SetJson("tensors", JsonArray(tensors));
+    manifest.SetNumber("total_uncompressed_num_bytes", uncompressed);
+    manifest.SetNumber("total_compressed_num_bytes", compressed);
+    manifest.SetJson("payload_files", JsonArray(files));
+    return WriteSmallFile(folder + "/manifest.json", manifest.Text(), written_);
+  }
+
+  static std::string Described(const SpooledFrame& frame, const std::string& file) {
+    std::vector<std::string> shape;
+    for (const uint64_t size : frame.shape) shape.push_back(std::to_string(size));
+    JsonObject record;  // no other keys: SkyRL refuses them
+    record.SetText("name", frame.name);
+    record.SetText("dtype", TorchName(frame.dtype));
+    record.SetJson("shape", JsonArray(shape));
+    record.SetNumber("uncompressed_num_bytes", frame.tensor_bytes);
+    record.SetNumber("compressed_num_bytes", frame.end - frame.begin);
+    record.SetText("payload_file", file);
+    record.SetText("payload_key", frame.name);
+    record.SetText("checksum", frame.checksum);
+    record.SetText("checksum_algorithm", "xxh3-128");
+    return record.Text();
+  }
+
+  ForeignOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<ForeignWriter> CreateCanonical(const std::string& path, const ForeignOptions& options) {
+  return std::make_unique<CanonicalWriter>(path, options);
+}
+std::unique_ptr<ForeignWriter> CreateSkyrl(const std::string& path, const ForeignOptions& options) {
+  return std::make_unique<SkyrlWriter>(path, options);
+}
+
+}  // namespace wdelta

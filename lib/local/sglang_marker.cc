@@ -1,0 +1,133 @@
+#include "local/sglang_marker.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <ctime>
+#include <filesystem>
+
+#include "canonical/version.h"
+#include "core/json.h"
+#include "local/replica.h"
+#include "walk/walk.h"
+
+namespace wdelta {
+
+namespace {
+
+std::string FolderOf(const std::string& checkpoint) {
+  return checkpoint + "/.weight_sync";
+}
+std::string StateOf(const std::string& checkpoint) {
+  return FolderOf(checkpoint) + "/state.json";
+}
+
+Result<> MakeFolder(const std::string& checkpoint) {
+  std::error_code failed;
+  std::filesystem::create_directories(FolderOf(checkpoint), failed);
+  if (failed) return SystemError("create", FolderOf(checkpoint), failed.value());
+  return {};
+}
+
+}  // namespace
+
+bool SglangMarker::IsIn(const std::string& path) {
+  std::error_code failed;
+  return std::filesystem::exists(FolderOf(path), failed);
+}
+
+Result<SglangMarker> SglangMarker::Take(const std::string& path, double wait) {
+  const bool was_there = IsIn(path);
+  WD_TRY(MakeFolder(path));
+  WD_ASSIGN(File lock, LockFolder(FolderOf(path) + "/lock", path, wait));
+  RemoveTemporaries(FolderOf(path));
+  return SglangMarker(path, std::move(lock), was_there);
+}
+
+// Some revisions of SGLang say more than the version; of that only "valid" matters.
+Result<std::optional<uint64_t>> SglangMarker::Read() const {
+  if (access(StateOf(path_).c_str(), F_OK) != 0) return std::optional<uint64_t>();
+  WD_ASSIGN(const Bytes bytes, ReadWholeFile(StateOf(path_), 1 << 20));
+  std::optional<uint64_t> version;
+  const auto parse = [&]() -> Result<> {
+    if (!ValidUtf8(bytes)) return Error{ErrorKind::kIntegrity, "not UTF-8"};
+    bool is_valid = true;
+    JsonReader json(AsText(bytes));
+    WD_TRY(json.BeginObject());
+    for (;;) {
+      WD_ASSIGN(const std::optional<std::string_view> key, json.NextKey());
+      if (!key) break;
+      const bool is_version = *key == "version", is_verdict = *key == "valid";
+      WD_ASSIGN(const JsonReader::Type type, json.Peek());
+      if (is_verdict) is_valid = type == JsonReader::Type::kTrue;
+      if (is_version && type == JsonReader::Type::kString) {
+        WD_ASSIGN(const std::string_view text, json.String());
+        version = UpdateNumber(text);
+      } else if (is_version && type == JsonReader::Type::kNumber) {
+        WD_ASSIGN(version, json.UnsignedInteger());
+      } else {
+        WD_TRY(json.Skip());
+      }
+    }
+    if (!is_valid) version.reset();
+    return json.End();
+  };
+  Result<> parsed = parse();
+  if (parsed.ok()) return version;
+  auto error = parsed.TakeError();
+  error->message = "'" + StateOf(path_) + "' is damaged: " + error->message;
+  error->path = StateOf(path_);
+  error->hint = "if nothing else works on that folder, remove this file and run the command again";
+  return error;
+}
+
+Result<> SglangMarker::Clear(const std::string& path, bool durable) {
+  WD_TRY(MakeFolder(path));
+  if (unlink(StateOf(path).c_str()) != 0 && errno != ENOENT) return SystemError("remove", StateOf(path), errno);
+  return durable ? SyncFolder(FolderOf(path)) : Result<>();
+}
+
+Result<> SglangMarker::Write(const std::string& path, uint64_t version, bool durable) {
+  WD_TRY(MakeFolder(path));
+  const std::string text = "{\"version\": \"" + UpdateName(version) + "\"}";
+  WD_ASSIGN(const std::unique_ptr<ByteSink> sink, OpenSink(StateOf(path), durable));
+  WD_TRY(sink->Write(AsBytes(text)));
+  return sink->Commit();
+}
+
+void SglangMarker::Remove(const std::string& path) {
+  RemoveTree(FolderOf(path));
+}
+
+Result<std::optional<SglangMarker>> KeepMarker(Replica& replica, double lock_wait, const Context& context) {
+  replica.SetMarked();
+  const ReplicaVersion* current = replica.current();
+  if (!current) return std::optional<SglangMarker>();
+  const std::string path = replica.PathOf(*current);
+  WD_ASSIGN(SglangMarker marker, SglangMarker::Take(path, lock_wait));
+  WD_ASSIGN(const std::optional<uint64_t> version, marker.Read());
+  if (replica.building() || version == current->number) return std::optional(std::move(marker));  // ours to go on with
+  if (!version && !marker.was_there()) {
+    WD_TRY(SglangMarker::Write(path, current->number, replica.durable()));
+    return std::optional(std::move(marker));
+  }
+  WD_ASSIGN(const Checkpoint checkpoint, Checkpoint::Open(path, {{"*"}, {}}, context.note));
+  WD_ASSIGN(const StateDigests digests, DigestCheckpoint(checkpoint, context));
+  if (!version && digests.state != current->state) {
+    Error error{ErrorKind::kIntegrity, "'" + path + "' was left half changed by another program"};
+    error.path = path;
+    error.expected = Hex(current->state);
+    error.found = Hex(digests.state);
+    error.hint = "remove that folder and pull again";
+    return error;
+  }
+  RecordEntry entry;
+  entry.number = version.value_or(current->number);
+  entry.state = digests.state;
+  entry.created = static_cast<uint64_t>(std::time(nullptr));
+  if (version) context.note("another program has brought '" + path + "' to version " + UpdateName(*version));
+  WD_TRY(replica.Adopt(path, entry));
+  return std::optional(std::move(marker));
+}
+
+}  // namespace wdelta

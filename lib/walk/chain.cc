@@ -1,0 +1,271 @@
+#include "walk/chain.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+namespace wdelta {
+
+namespace {
+
+// One delta's part in a tensor.
+struct Link {
+  const DeltaReader* delta = nullptr;
+  size_t record = 0;
+  std::vector<BlockPlace> blocks;  // ascending
+
+  const BlockPlace* Find(uint64_t number) const {
+    const auto at = std::lower_bound(blocks.begin(), blocks.end(), number,
+                                     [](const BlockPlace& place, uint64_t key) { return place.number < key; });
+    return at != blocks.end() && at->number == number ? &*at : nullptr;
+  }
+};
+
+// How a tensor of the result comes about.
+struct TensorPlan {
+  const Tensor* base = nullptr;  // of that name, dtype and shape, if the base has one
+  bool from_base = true;         // the first link builds on the base; else it brings all of the tensor
+  std::vector<Link> links;       // oldest first
+};
+
+Error WrongBlock(const Tensor& tensor, bool has_base) {
+  // Without a base there is nothing that the delta could have been made for: it contradicts itself.
+  Error error{has_base ? ErrorKind::kConflict : ErrorKind::kIntegrity,
+              "tensor '" + std::string(tensor.name) + "' is not what the delta was made for"};
+  error.tensor = tensor.name;
+  return error;
+}
+
+class Chain final : public ChainSide {
+ public:
+  Chain(const Checkpoint* base, std::vector<std::unique_ptr<DeltaReader>> deltas)
+      : base_(base), deltas_(std::move(deltas)) {}
+
+  const DeltaReader& first() const override { return *deltas_.front(); }
+  const DeltaReader& last() const override { return *deltas_.back(); }
+  const Layout& layout() const override { return last().index().layout; }
+  const std::vector<Tensor>& tensors() const override { return tensors_; }
+
+  Result<> Open() {
+    WD_TRY(CheckLinks());
+    for (size_t file = 0; file < layout().file_count(); ++file) {
+      WD_ASSIGN(files_.emplace_back(), FindFile(file));
+    }
+    for (size_t shard = 0; shard < layout().shards.size(); ++shard) {
+      const LayoutFile& entry = layout().shards[shard];
+      Bytes header;
+      WD_TRY(ReadFile(*this, shard, [&](uint64_t, ByteSpan content) -> Result<> {
+        header.insert(header.end(), content.begin(), content.end());
+        return {};
+      }));
+      WD_ASSIGN(SafetensorsHeader parsed,
+                SafetensorsHeader::Parse(std::move(header), entry.bytes + entry.data_bytes, entry.path));
+      headers_.push_back(std::move(parsed));
+    }
+    WD_ASSIGN(tensors_, CollectTensors(headers_, layout()));
+    return CheckRecords();
+  }
+
+  Result<Bytes> ReadFileBlock(size_t file, uint64_t number) const override {
+    const FileSource& source = files_[file];
+    return source.delta ? source.delta->ReadFileBlock(source.file, number) : base_->ReadFileBlock(source.file, number);
+  }
+
+  Result<LoadedBlock> Load(uint32_t index, uint64_t number, WalkScratch& scratch) const override {
+    const Tensor& tensor = tensors_[index];
+    WD_ASSIGN(const std::shared_ptr<const TensorPlan> plan, PlanFor(index));
+    const size_t length = BlockLength(tensor.bytes, number);
+    LoadedBlock loaded;
+    if (plan->base) {
+      scratch.old_bytes.resize(length);
+      WD_TRY(base_->Read(*plan->base, number * kBlockBytes, scratch.old_bytes));
+      loaded.has_old = true;
+      loaded.old_block = scratch.old_bytes;
+      loaded.old_digest = DigestBlock(loaded.old_block);
+    }
+    std::vector<std::pair<const Link*, const BlockPlace*>> steps;  // those that touch this block
+    for (const Link& link : plan->links) {
+      if (const BlockPlace* place = link.Find(number)) steps.emplace_back(&link, place);
+    }
+    const uint64_t found = ShortDigest(loaded.old_digest);
+    size_t first = 0;  // the first step that is still to be made
+    bool matched = steps.empty() || !plan->from_base;
+    if (loaded.has_old) {
+      for (size_t i = steps.size(); i > 0 && first == 0; --i) {
+        if (steps[i - 1].second->new_digest == found) first = i;
+      }
+      matched = matched || first > 0 || steps[0].second->old_digest == static_cast<uint32_t>(found);
+    }
+    if (!matched) return WrongBlock(tensor, base_ != nullptr);
+    if (first == steps.size() && loaded.has_old) {
+      loaded.same = true;
+      loaded.new_block = loaded.old_block;
+      loaded.new_digest = loaded.old_digest;
+      return loaded;
+    }
+    if (loaded.has_old) {
+      scratch.new_bytes = scratch.old_bytes;
+    } else {
+      scratch.new_bytes.assign(length, 0);
+    }
+    for (size_t i = first; i < steps.size(); ++i) {
+      const auto& [link, place] = steps[i];
+      const TensorRecord& record = link->delta->index().tensors[link->record];
+      WD_TRY(link->delta->DecodeTensorBlock(
+          link->record, *place, record.HasBase() ? ByteSpan(scratch.new_bytes) : ByteSpan{}, scratch.delta));
+      WD_TRY(PatchBlock(scratch.delta, UnitBytes(tensor.dtype), scratch.new_bytes));
+      loaded.new_digest = DigestBlock(scratch.new_bytes);
+      if (ShortDigest(loaded.new_digest) == place->new_digest) continue;
+      Error error{ErrorKind::kIntegrity, "tensor '" + std::string(tensor.name) + "': block " + std::to_string(number) +
+                                             " of '" + link->delta->path() + "' does not decode to what it should"};
+      error.tensor = tensor.name;
+      error.path = link->delta->path();
+      return error;
+    }
+    loaded.new_block = scratch.new_bytes;
+    loaded.rebuilt = true;
+    return loaded;
+  }
+
+ private:
+  // Where the bytes of a file are: in a delta, or in the base (delta null).
+  struct FileSource {
+    const DeltaReader* delta = nullptr;
+    size_t file = 0;
+  };
+
+  Result<> CheckLinks() {
+    for (size_t i = deltas_.size(); i > 0; --i) {  // an anchor needs nothing of what comes before it
+      if (deltas_[i - 1]->index().anchor) {
+        deltas_.erase(deltas_.begin(), deltas_.begin() + static_cast<ptrdiff_t>(i - 1));
+        break;
+      }
+    }
+    if (!base_ && !deltas_[0]->index().anchor) {
+      Error error{ErrorKind::kUsage, "'" + deltas_[0]->path() + "' is a delta and needs a base"};
+      error.hint = "name the checkpoint that it was made for first";
+      return error;
+    }
+    for (size_t i = 1; i < deltas_.size(); ++i) {
+      const Sha256Digest &needs = deltas_[i]->index().base.fingerprint,
+                         &has = deltas_[i - 1]->index().result.fingerprint;
+      if (needs == has) continue;
+      Error error{ErrorKind::kNotFound, "a link is missing: '" + deltas_[i]->path() + "' was made for base " +
+                                            Hex(needs).substr(0, 12) + ", '" + deltas_[i - 1]->path() + "' leads to " +
+                                            Hex(has).substr(0, 12)};
+      error.expected = Hex(needs);
+      error.found = Hex(has);
+      error.path = deltas_[i]->path();
+      error.hint = "name all deltas between them, oldest first";
+      return error;
+    }
+    return {};
+  }
+
+  // The records of the last delta name the tensors of its result by their place.
+  Result<> CheckRecords() const {
+    const DeltaIndex& index = last().index();
+    const bool same_count = index.totals.tensors_total == tensors_.size();
+    for (const TensorRecord& record : index.tensors) {
+      if (same_count && tensors_[record.ordinal].name == record.name) continue;
+      Error error{ErrorKind::kIntegrity, "the index of '" + last().path() + "' names tensor '" + record.name +
+                                             "' at a place where the headers have another"};
+      error.tensor = record.name;
+      return error;
+    }
+    return {};
+  }
+
+  Result<FileSource> FindFile(size_t file) const {
+    const LayoutFile& wanted = layout().file(file);
+    for (size_t i = deltas_.size(); i > 0; --i) {
+      const DeltaIndex& index = deltas_[i - 1]->index();
+      for (size_t candidate = 0; candidate < index.layout.file_count(); ++candidate) {
+        const LayoutFile& entry = index.layout.file(candidate);
+        if (index.carried[candidate] && entry.sha256 == wanted.sha256 && entry.bytes == wanted.bytes) {
+          return FileSource{deltas_[i - 1].get(), candidate};
+        }
+      }
+    }
+    for (size_t candidate = 0; base_ && candidate < base_->layout().file_count(); ++candidate) {
+      const LayoutFile& entry = base_->layout().file(candidate);
+      if (entry.sha256 == wanted.sha256 && entry.bytes == wanted.bytes) return FileSource{nullptr, candidate};
+    }
+    const bool is_shard = file < layout().shards.size();
+    Error error{base_ ? ErrorKind::kConflict : ErrorKind::kIntegrity,
+                std::string(is_shard ? "the header of '" : "'") + wanted.path + "' with SHA-256 " +
+                    Hex(wanted.sha256).substr(0, 12) + " is neither in the delta nor in the base"};
+    error.path = wanted.path;
+    error.hint = "use the checkpoint that the delta was made for, with all its files";
+    return error;
+  }
+
+  Result<std::shared_ptr<const TensorPlan>> PlanFor(uint32_t index) const {
+    const std::lock_guard lock(mutex_);
+    if (const auto at = plans_.find(index); at != plans_.end()) return at->second;
+    WD_ASSIGN(TensorPlan plan, MakePlan(tensors_[index]));
+    // A walk comes to a tensor once; only those under way are needed again.
+    if (plans_.size() >= 512) plans_.clear();
+    return plans_[index] = std::make_shared<const TensorPlan>(std::move(plan));
+  }
+
+  Result<TensorPlan> MakePlan(const Tensor& tensor) const {
+    TensorPlan plan;
+    const Tensor* base = base_ ? base_->Find(tensor.name) : nullptr;
+    if (base && base->SameForm(tensor)) plan.base = base;
+    for (size_t i = deltas_.size(); i > 0 && plan.from_base; --i) {
+      const DeltaReader& delta = *deltas_[i - 1];
+      const std::optional<size_t> found = delta.FindRecord(tensor.name);
+      if (!found) {
+        if (delta.index().anchor) plan.from_base = false;
+        continue;
+      }
+      const TensorRecord& record = delta.index().tensors[*found];
+      if (record.dtype != tensor.dtype ||
+          !std::equal(record.shape.begin(), record.shape.end(), tensor.shape.begin(), tensor.shape.end())) {
+        Error error{ErrorKind::kIntegrity, "tensor '" + record.name + "' has one form in the index of '" +
+                                               delta.path() + "' and another in the header"};
+        error.tensor = record.name;
+        return error;
+      }
+      WD_ASSIGN(std::vector<BlockPlace> blocks, delta.TensorBlocks(*found));
+      plan.links.push_back({&delta, *found, std::move(blocks)});
+      plan.from_base = record.HasBase();
+    }
+    std::reverse(plan.links.begin(), plan.links.end());
+    const bool missing =
+        plan.from_base ? !plan.base
+                       : plan.links.empty() || plan.links[0].delta->index().tensors[plan.links[0].record].HasBase();
+    if (missing) return WrongBlock(tensor, base_ != nullptr);
+    return plan;
+  }
+
+  const Checkpoint* base_;
+  std::vector<std::unique_ptr<DeltaReader>> deltas_;
+  std::vector<FileSource> files_;
+  std::vector<SafetensorsHeader> headers_;
+  std::vector<Tensor> tensors_;
+  mutable std::mutex mutex_;
+  mutable std::map<uint32_t, std::shared_ptr<const TensorPlan>> plans_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<ChainSide>> OpenChain(const Checkpoint* base, std::vector<std::unique_ptr<DeltaReader>> deltas) {
+  auto chain = std::make_unique<Chain>(base, std::move(deltas));
+  WD_TRY(chain->Open());
+  return std::unique_ptr<ChainSide>(std::move(chain));
+}
+
+Result<std::vector<std::unique_ptr<DeltaReader>>> OpenDeltas(const std::vector<std::string>& paths, Trust trust) {
+  if (std::count(paths.begin(), paths.end(), "-") > 1) {
+    return Error{ErrorKind::kUsage, "only one delta can come from standard input"};
+  }
+  std::vector<std::unique_ptr<DeltaReader>> deltas;
+  for (const std::string& path : paths) {
+    WD_ASSIGN(deltas.emplace_back(), OpenDelta(path, trust));
+  }
+  return deltas;
+}
+
+}  // namespace wdelta

@@ -1,0 +1,236 @@
+#include "walk/journal.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <set>
+
+namespace wdelta {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr uint64_t kSegmentBytes = uint64_t{128} << 20;
+constexpr std::string_view kSegment = "/segment", kCommit = "/commit", kNew = "/new/", kPack = "/pack";
+
+std::string JournalFolder(const std::string& checkpoint) {
+  std::error_code failed;
+  if (fs::is_directory(checkpoint, failed)) return checkpoint + "/.wdelta-apply";
+  return ParentFolder(checkpoint) + "/." + LastComponent(checkpoint) + ".wdelta-apply";
+}
+
+Result<> Remove(const std::string& path) {
+  if (unlink(path.c_str()) != 0 && errno != ENOENT) return SystemError("remove", path, errno);
+  return {};
+}
+
+}  // namespace
+
+bool Journal::Exists(const std::string& path) {
+  std::error_code failed;
+  return fs::exists(JournalFolder(path), failed);
+}
+
+Journal::Journal(std::string checkpoint, std::string folder, File lock, bool durable)
+    : checkpoint_(std::move(checkpoint)), folder_(std::move(folder)), durable_(durable), lock_(std::move(lock)) {
+  std::error_code failed;
+  lone_file_ = !fs::is_directory(checkpoint_, failed);
+}
+
+Result<Journal> Journal::Open(const std::string& path, bool durable) {
+  const std::string folder = JournalFolder(path), lock_path = folder + "/lock";
+  std::error_code failed;
+  fs::create_directories(folder + std::string(kNew), failed);
+  if (failed) return SystemError("create", folder, failed.value());
+  if (!fs::exists(lock_path, failed)) {
+    Result<File> created = File::CreateNew(lock_path);
+    if (!created.ok() && !fs::exists(lock_path, failed)) return created.TakeError();  // else somebody was faster
+  }
+  WD_ASSIGN(File lock, File::OpenForUpdate(lock_path));
+  WD_ASSIGN(const bool locked, lock.TryLock());
+  if (!locked) {
+    Error error{ErrorKind::kBusy, "another process is patching '" + path + "'"};
+    error.path = path;
+    error.hint = "wait until it is done, then run the same command again";
+    return error;
+  }
+  if (durable) WD_TRY(SyncFolder(ParentFolder(folder)));  // a journal that a power cut takes away mends nothing
+  return Journal(path, folder, std::move(lock), durable);
+}
+
+std::string Journal::Target(const std::string& path) const {
+  return lone_file_ ? checkpoint_ : checkpoint_ + "/" + path;
+}
+
+Result<std::string> Journal::Recover() {
+  std::error_code failed;
+  if (fs::exists(folder_ + std::string(kSegment), failed)) WD_TRY(Replay());
+  if (fs::exists(folder_ + std::string(kCommit), failed)) WD_TRY(CarryOut());
+  if (!fs::exists(folder_ + std::string(kPack), failed)) {
+    Drop();
+    return std::string();
+  }
+  RemoveTree(folder_ + std::string(kNew));
+  WD_TRY(Remove(folder_ + std::string(kCommit)));
+  return folder_ + std::string(kPack);
+}
+
+Result<> Journal::KeepPack(const File& pack) const {
+  return CopyInto(pack, folder_ + std::string(kPack), durable_);
+}
+
+// A record: text shard, u64 offset, u32 length, u8 unit, u8 whole, u32 positions, u32 value bytes, positions, values.
+Result<> Journal::Add(const std::string& shard, uint64_t offset, uint32_t length, unsigned unit,
+                      const BlockDelta& delta) {
+  if (!segment_) {
+    const std::string path = folder_ + std::string(kSegment) + ".new";
+    WD_TRY(Remove(path));
+    WD_ASSIGN(segment_, File::CreateNew(path));
+    segment_bytes_ = 0;
+  }
+  ByteWriter body;
+  body.Text(shard);
+  body.Fixed(offset);
+  body.Fixed(length);
+  body.Fixed(static_cast<uint8_t>(unit));
+  body.Fixed(static_cast<uint8_t>(delta.whole));
+  body.Fixed(static_cast<uint32_t>(delta.positions.size()));
+  body.Fixed(static_cast<uint32_t>(delta.values.size()));
+  body.Raw({reinterpret_cast<const uint8_t*>(delta.positions.data()), delta.positions.size() * sizeof(uint32_t)});
+  body.Raw(delta.values);
+  ByteWriter head;
+  head.Fixed(static_cast<uint32_t>(body.bytes().size()));
+  head.Fixed(ShortDigest(DigestBlock(body.bytes())));
+  WD_TRY(segment_->WriteAt(segment_bytes_, head.bytes()));
+  WD_TRY(segment_->WriteAt(segment_bytes_ + head.bytes().size(), body.bytes()));
+  segment_bytes_ += head.bytes().size() + body.bytes().size();
+  return segment_bytes_ >= kSegmentBytes ? Flush() : Result<>();
+}
+
+Result<> Journal::Flush() {
+  if (!segment_) return {};
+  if (durable_) WD_TRY(segment_->Sync());
+  const std::string path = segment_->path();
+  segment_.reset();
+  WD_TRY(Rename(path, folder_ + std::string(kSegment), durable_));
+  return Replay();
+}
+
+Result<> Journal::Replay() const {
+  const std::string path = folder_ + std::string(kSegment);
+  WD_ASSIGN(const File segment, File::OpenForRead(path));
+  WD_ASSIGN(const FileIdentity identity, segment.Identify());
+  std::set<std::string> touched;
+  std::optional<File> target;
+  Bytes block;
+  for (uint64_t at = 0; at < identity.size;) {
+    uint8_t head[12];
+    WD_TRY(segment.ReadAt(at, head));
+    const auto length = Load<uint32_t>(head);
+    const auto damaged = [&] { return Error{ErrorKind::kIntegrity, "journal '" + path + "' is damaged"}; };
+    if (length > identity.size - at - sizeof head) return damaged();
+    Bytes body(length);
+    WD_TRY(segment.ReadAt(at + sizeof head, body));
+    at += sizeof head + length;
+    if (ShortDigest(DigestBlock(body)) != Load<uint64_t>(head + 4)) return damaged();
+
+    ByteReader in(body);
+    BlockDelta delta;
+    WD_ASSIGN(const std::string shard, in.Text());
+    WD_ASSIGN(const uint64_t offset, in.Fixed<uint64_t>());
+    WD_ASSIGN(const uint32_t block_length, in.Fixed<uint32_t>());
+    WD_ASSIGN(const uint8_t unit, in.Fixed<uint8_t>());
+    WD_ASSIGN(const uint8_t whole, in.Fixed<uint8_t>());
+    WD_ASSIGN(const uint32_t count, in.Fixed<uint32_t>());
+    WD_ASSIGN(const uint32_t value_bytes, in.Fixed<uint32_t>());
+    WD_ASSIGN(const ByteSpan positions, in.Raw(uint64_t{count} * sizeof(uint32_t)));
+    WD_ASSIGN(const ByteSpan values, in.Raw(value_bytes));
+    WD_TRY(CheckShardName(shard));
+    if (block_length > kBlockBytes) return damaged();
+    delta.whole = whole != 0;
+    delta.positions.resize(count);
+    std::memcpy(delta.positions.data(), positions.data(), positions.size());
+    delta.values.assign(values.begin(), values.end());
+
+    if (!target || target->path() != Target(shard)) {
+      WD_ASSIGN(target, File::OpenForUpdate(Target(shard)));
+      touched.insert(Target(shard));
+    }
+    block.resize(block_length);
+    WD_TRY(target->ReadAt(offset, block));
+    WD_TRY(PatchBlock(delta, unit, block));
+    WD_TRY(target->WriteAt(offset, block));
+  }
+  for (const std::string& file : touched) {
+    WD_ASSIGN(const File patched, File::OpenForUpdate(file));
+    if (durable_) WD_TRY(patched.Sync());
+  }
+  return Remove(path);
+}
+
+Result<File> Journal::Stage(const std::string& path, uint64_t bytes) const {
+  const std::string staged = folder_ + std::string(kNew) + path;
+  std::error_code failed;
+  fs::create_directories(fs::path(staged).parent_path(), failed);
+  if (failed) return SystemError("create", staged, failed.value());
+  WD_TRY(Remove(staged));
+  WD_ASSIGN(File file, File::CreateNew(staged));
+  WD_TRY(file.Resize(bytes));
+  return file;
+}
+
+Result<File> Journal::Reopen(const std::string& path) const {
+  return File::OpenForUpdate(folder_ + std::string(kNew) + path);
+}
+
+Result<> Journal::Commit(const std::vector<std::string>& staged, const std::vector<std::string>& removed) {
+  WD_TRY(Flush());
+  ByteWriter list;
+  for (const auto* paths : {&staged, &removed}) {
+    list.Varint(paths->size());
+    for (const std::string& path : *paths) list.Text(path);
+  }
+  if (durable_) {
+    for (const std::string& path : staged) {
+      WD_ASSIGN(const File file, File::OpenForRead(folder_ + std::string(kNew) + path));
+      WD_TRY(file.Sync());
+    }
+  }
+  WD_TRY(WriteAtomically(std::string(kCommit), list.bytes()));
+  WD_TRY(CarryOut());
+  Drop();
+  return {};
+}
+
+Result<> Journal::CarryOut() const {
+  WD_ASSIGN(const Bytes list, ReadWholeFile(folder_ + std::string(kCommit), uint64_t{1} << 30));
+  ByteReader in(list);
+  std::error_code failed;
+  for (const bool rename : {true, false}) {
+    WD_ASSIGN(const uint64_t count, in.Count());
+    for (uint64_t i = 0; i < count; ++i) {
+      WD_ASSIGN(const std::string path, in.Text());
+      WD_TRY(CheckCompanionPath(path));
+      const std::string staged = folder_ + std::string(kNew) + path, target = Target(path);
+      if (!rename) {
+        WD_TRY(Remove(target));
+        if (durable_ && fs::exists(ParentFolder(target), failed)) WD_TRY(SyncFolder(ParentFolder(target)));
+      } else if (fs::exists(staged, failed)) {  // else an interrupted run has moved it already
+        fs::create_directories(ParentFolder(target), failed);
+        if (failed) return SystemError("create", ParentFolder(target), failed.value());
+        WD_TRY(Rename(staged, target, durable_));
+      }
+    }
+  }
+  return in.ExpectEnd();
+}
+
+Result<> Journal::WriteAtomically(const std::string& name, ByteSpan content) const {
+  WD_ASSIGN(const auto sink, OpenSink(folder_ + name, durable_));
+  WD_TRY(sink->Write(content));
+  return sink->Commit();
+}
+
+}  // namespace wdelta

@@ -1,0 +1,261 @@
+// Patching in place, and the journal behind it. That it survives being killed is shown by crash/kill_points.py.
+#include "walk/in_place.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "support/expect.h"
+#include "support/random_checkpoint.h"
+#include "walk/journal.h"
+
+namespace wdelta {
+namespace {
+
+MadeCheckpoint Model(uint16_t step) {
+  MadeCheckpoint made;
+  made.shards = {{"a.safetensors", {Ramp("w", 50), Ramp("x", 9)}, {}, 0}, {"b.safetensors", {Ramp("v", 20)}, {}, 0}};
+  made.companions = {{"config.json", std::to_string(step)}, {"deep/vocab.txt", "v"}};
+  for (MadeShard& shard : made.shards) Store(shard.tensors[0].data.data() + 4, step);
+  return made;
+}
+
+Result<ApplyReport> Patch(const ScratchFolder& folder, const std::string& base,
+                          const std::vector<std::string>& deltas) {
+  ApplyRequest request{.base = folder / base, .in_place = true, .durable = true};
+  for (const std::string& delta : deltas) request.deltas.push_back(folder / delta);
+  return Apply(request, {.threads = 2});
+}
+
+void MakePack(const ScratchFolder& folder, const std::string& base, const std::string& next) {
+  REQUIRE_OK(Pack({.inputs = {folder / base, folder / next}, .output = folder / (base + next + ".wdp")}, {}));
+}
+
+struct Steps {
+  Steps() {
+    for (uint16_t i = 1; i <= 3; ++i) WriteCheckpoint(folder, std::to_string(i), Model(i));
+    MakePack(folder, "1", "2");
+    MakePack(folder, "2", "3");
+  }
+  ScratchFolder folder;
+};
+
+TEST_CASE("patching in place leaves the result, the same files where they can stay, and nothing else") {
+  const Steps steps;
+  const auto inode = [&](const char* path) { return File::OpenForRead(steps.folder / path)->Identify()->inode; };
+  const uint64_t shard = inode("1/a.safetensors"), vocabulary = inode("1/deep/vocab.txt");
+  const auto report = Patch(steps.folder, "1", {"12.wdp", "23.wdp"});
+  REQUIRE_OK(report);
+  CHECK_FALSE(report->already_applied);
+  CHECK(report->path == steps.folder / "1");
+  CHECK(steps.folder.TreeOf("1") == steps.folder.TreeOf("3"));
+  CHECK(inode("1/a.safetensors") == shard);
+  CHECK(inode("1/deep/vocab.txt") == vocabulary);
+}
+
+TEST_CASE("a checkpoint that is already there is not touched, not even its time") {
+  const Steps steps;
+  const auto before = *File::OpenForRead(steps.folder / "2/a.safetensors")->Identify();
+  const auto report = Patch(steps.folder, "2", {"12.wdp"});
+  REQUIRE_OK(report);
+  CHECK(report->already_applied);
+  CHECK(before == *File::OpenForRead(steps.folder / "2/a.safetensors")->Identify());
+  CHECK_FALSE(steps.folder.Exists("2/.wdelta-apply"));
+}
+
+TEST_CASE("a shard with a second name is refused, because the other name would see it change") {
+  const Steps steps;
+  REQUIRE(link((steps.folder / "1/b.safetensors").c_str(), (steps.folder / "other").c_str()) == 0);
+  const Tree before = steps.folder.TreeOf();
+  const auto report = Patch(steps.folder, "1", {"12.wdp"});
+  CHECK_FAILS(report, ErrorKind::kRefused, "has more than one name");
+  CHECK(report.error().hint.find("-o") != std::string::npos);
+  CHECK(steps.folder.TreeOf() == before);
+}
+
+TEST_CASE("a shard that is a link is refused") {
+  const Steps steps;
+  steps.folder.Copy("1/b.safetensors", "1/deep/real.bin");
+  steps.folder.Remove("1/b.safetensors");
+  REQUIRE(symlink("deep/real.bin", (steps.folder / "1/b.safetensors").c_str()) == 0);
+  const Tree before = steps.folder.TreeOf();
+  CHECK_FAILS(Patch(steps.folder, "1", {"12.wdp"}), ErrorKind::kRefused, "is a symbolic link");
+  CHECK(steps.folder.TreeOf() == before);
+}
+
+TEST_CASE("a lone file is patched in place, also into another header") {
+  const ScratchFolder folder;
+  MadeCheckpoint made;
+  made.lone_file = true;
+  made.shards = {{"", {Ramp("w", 50)}, {}, 0}};
+  WriteCheckpoint(folder, "x", made);
+  made.shards[0].tensors[0].data[7] ^= 1;
+  WriteCheckpoint(folder, "y", made);
+  made.shards[0].tensors.push_back(Ramp("more", 5));
+  WriteCheckpoint(folder, "z", made);
+  MakePack(folder, "x", "y");
+  MakePack(folder, "y", "z");
+  REQUIRE_OK(Patch(folder, "x", {"xy.wdp"}));
+  CHECK(folder.Read("x") == folder.Read("y"));
+  REQUIRE_OK(Patch(folder, "x", {"yz.wdp"}));
+  CHECK(folder.Read("x") == folder.Read("z"));
+  CHECK(folder.TreeOf().size() == 5);
+}
+
+TEST_CASE("a lone file that would become a folder with one file of another name stays as it is") {
+  const ScratchFolder folder;
+  MadeCheckpoint made;
+  made.lone_file = true;
+  made.shards = {{"", {Ramp("w", 50)}, {}, 0}};
+  WriteCheckpoint(folder, "x", made);
+  made.lone_file = false;
+  made.shards[0].name = "other.safetensors";
+  made.shards[0].tensors[0].data[7] ^= 1;
+  WriteCheckpoint(folder, "y", made);
+  MakePack(folder, "x", "y");
+  const Tree before = folder.TreeOf();
+  CHECK_FAILS(Patch(folder, "x", {"xy.wdp"}), ErrorKind::kRefused, "is one file");
+  CHECK(folder.TreeOf() == before);
+}
+
+TEST_CASE("two at a time do not work on one checkpoint") {
+  const Steps steps;
+  const auto journal = Journal::Open(steps.folder / "1", true);
+  REQUIRE_OK(journal);
+  const auto report = Patch(steps.folder, "1", {"12.wdp"});
+  CHECK_FAILS(report, ErrorKind::kBusy, "another process is patching");
+}
+
+TEST_CASE("a journal that is not committed changes nothing and is dropped") {
+  const Steps steps;
+  const Tree before = steps.folder.TreeOf("1");
+  {
+    auto journal = Journal::Open(steps.folder / "1", true);
+    REQUIRE_OK(journal);
+    REQUIRE_OK(journal->Add("a.safetensors", 100, 4, 2, {false, {1}, {7, 7}}));
+    REQUIRE_OK(journal->Stage("config.json", 10));
+  }
+  CHECK(Journal::Exists(steps.folder / "1"));
+  REQUIRE_OK(RecoverInPlace(steps.folder / "1", true));
+  CHECK_FALSE(Journal::Exists(steps.folder / "1"));
+  CHECK(steps.folder.TreeOf("1") == before);
+}
+
+TEST_CASE("a complete segment mends a block that was torn, and replaying it twice equals once") {
+  const ScratchFolder folder;
+  folder.Write("m/a.safetensors", "0123456789");
+  std::string segment;
+  {
+    auto journal = Journal::Open(folder / "m", true);
+    REQUIRE_OK(journal);
+    REQUIRE_OK(journal->Add("a.safetensors", 2, 4, 2, {false, {0, 1}, {'a', 'b', 'c', 'd'}}));
+    segment = folder.Read("m/.wdelta-apply/segment.new");
+  }
+  for (const char* torn : {"0123456789", "01ab456789", "01aXXd6789", "01abcd6789"}) {
+    folder.Write("m/a.safetensors", torn);
+    folder.Write("m/.wdelta-apply/segment", segment);
+    REQUIRE_OK(RecoverInPlace(folder / "m", true));
+    CHECK(folder.TreeOf("m") == Tree{{"a.safetensors", "01abcd6789"}});
+  }
+}
+
+TEST_CASE("a journal whose segment is damaged is refused and kept") {
+  const ScratchFolder folder;
+  folder.Write("m/a.safetensors", "0123456789");
+  {
+    auto journal = Journal::Open(folder / "m", true);
+    REQUIRE_OK(journal);
+    REQUIRE_OK(journal->Add("a.safetensors", 2, 4, 2, {false, {0}, {'a', 'b'}}));
+  }
+  std::string segment = folder.Read("m/.wdelta-apply/segment.new");
+  segment.back() = 'X';
+  folder.Write("m/.wdelta-apply/segment", segment);
+  CHECK_FAILS(RecoverInPlace(folder / "m", true), ErrorKind::kIntegrity, "is damaged");
+  CHECK(folder.Read("m/a.safetensors") == "0123456789");
+  CHECK(Journal::Exists(folder / "m"));
+}
+
+TEST_CASE("a commit that was interrupted after any of its renames is carried out to its end") {
+  for (int done = 0; done <= 3; ++done) {
+    const ScratchFolder folder;
+    folder.Write("m/a.safetensors", "old a");
+    folder.Write("m/gone.txt", "old");
+    {
+      auto journal = Journal::Open(folder / "m", true);
+      REQUIRE_OK(journal);
+      for (const char* path : {"a.safetensors", "deep/new.txt"}) {
+        const auto staged = journal->Stage(path, 3);
+        REQUIRE_OK(staged);
+        REQUIRE_OK(staged->WriteAt(0, AsBytes("new")));
+      }
+    }
+    ByteWriter commit;
+    commit.Varint(2), commit.Text("a.safetensors"), commit.Text("deep/new.txt"), commit.Varint(1),
+        commit.Text("gone.txt");
+    folder.Write("m/.wdelta-apply/commit", AsText(commit.bytes()));
+    if (done >= 1) REQUIRE_OK(Rename(folder / "m/.wdelta-apply/new/a.safetensors", folder / "m/a.safetensors", false));
+    if (done >= 2) {
+      std::filesystem::create_directory(folder / "m/deep");
+      REQUIRE_OK(Rename(folder / "m/.wdelta-apply/new/deep/new.txt", folder / "m/deep/new.txt", false));
+    }
+    if (done >= 3) folder.Remove("m/gone.txt");
+    REQUIRE_OK(RecoverInPlace(folder / "m", true));
+    CHECK(folder.TreeOf("m") == Tree{{"a.safetensors", "new"}, {"deep/", ""}, {"deep/new.txt", "new"}});
+  }
+}
+
+TEST_CASE("a journal with names that lead out of its checkpoint is refused") {
+  const ScratchFolder folder;
+  folder.Write("m/a.safetensors", "0123456789");
+  folder.Write("victim.safetensors", "0123456789");
+  {
+    auto journal = Journal::Open(folder / "m", true);
+    REQUIRE_OK(journal);
+    REQUIRE_OK(journal->Add("../victim.safetensors", 2, 4, 2, {false, {0}, {'a', 'b'}}));
+  }
+  folder.Copy("m/.wdelta-apply/segment.new", "m/.wdelta-apply/segment");
+  CHECK_FAILS(RecoverInPlace(folder / "m", true), ErrorKind::kRefused, "leads out");
+  folder.Remove("m/.wdelta-apply/segment");
+  ByteWriter commit;
+  commit.Varint(0), commit.Varint(1), commit.Text("../victim.safetensors");
+  folder.Write("m/.wdelta-apply/commit", AsText(commit.bytes()));
+  CHECK_FAILS(RecoverInPlace(folder / "m", true), ErrorKind::kRefused, "leads out");
+  CHECK(folder.Read("victim.safetensors") == "0123456789");
+}
+
+TEST_CASE("a half-patched checkpoint is finished by the same call") {
+  // Some blocks are new already, others still old, as after a crash without a segment.
+  const Steps steps;
+  steps.folder.Write("1/a.safetensors", steps.folder.Read("2/a.safetensors"));
+  const auto report = Patch(steps.folder, "1", {"12.wdp", "23.wdp"});
+  REQUIRE_OK(report);
+  CHECK(steps.folder.TreeOf("1") == steps.folder.TreeOf("3"));
+}
+
+TEST_CASE("a half-patched checkpoint is finished from the pack that the journal kept of another system's delta") {
+  const ScratchFolder folder;
+  MadeCheckpoint made;
+  made.shards = {{"a.safetensors", {Ramp("w", 1'500'000)}, {}, 0}};  // three blocks
+  WriteCheckpoint(folder, "1", made);
+  for (size_t at = 0; at < made.shards[0].tensors[0].data.size(); at += 999) made.shards[0].tensors[0].data[at] ^= 1;
+  WriteCheckpoint(folder, "2", made);
+  REQUIRE_OK(Pack({.inputs = {folder / "1", folder / "2"}, .output = folder / "xor", .format = "canonical"}, {}));
+  MakePack(folder, "1", "2");
+  const std::string before = folder.Read("1/a.safetensors"), after = folder.Read("2/a.safetensors");
+  const std::string half = after.substr(0, 2 << 20) + before.substr(2 << 20);
+  folder.Write("1/a.safetensors", half);
+  CHECK_FAILS(Patch(folder, "1", {"xor"}), ErrorKind::kConflict, "does not become what it should");
+  for (const std::string& found : {half, before, after}) {
+    folder.Write("1/a.safetensors", found);
+    {
+      const auto journal = Journal::Open(folder / "1", true);
+      REQUIRE_OK(journal);
+      REQUIRE_OK(journal->KeepPack(*File::OpenForRead(folder / "12.wdp")));
+    }
+    REQUIRE_OK(Patch(folder, "1", {"xor"}));
+    CHECK(folder.TreeOf("1") == folder.TreeOf("2"));
+  }
+}
+
+}  // namespace
+}  // namespace wdelta
