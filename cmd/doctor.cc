@@ -18,14 +18,14 @@ JsonObject BlankFields() {
 }
 
 Result<int> Run(const Arguments& arguments, Ui& ui) {
-  ExamineRequest request;
+  DoctorRequest request;
   for (const std::string& operand : arguments.operands()) {
     std::string& place = IsRemoteName(operand) ? request.remote : request.folder;
     if (!place.empty()) return Error{ErrorKind::kUsage, "doctor looks at one remote and one folder at a time"};
     place = operand;
   }
   WD_ASSIGN(request.transfer, ChosenTransfer(arguments));
-  WD_ASSIGN(const std::vector<Finding> findings, Examine(request, ui.MakeContext()));
+  WD_ASSIGN(const std::vector<Finding> findings, Doctor(request, ui.MakeContext()));
   Table table({{""}, {"what"}, {"finding"}});
   std::vector<std::string> items;
   bool problem = false;

@@ -9,18 +9,18 @@ namespace wdelta {
 
 namespace {
 
-JsonObject Fields(const CollectReport* report) {
+JsonObject Fields(const GcReport* report) {
   JsonObject fields;
-  const auto figure = [&](std::string_view key, uint64_t CollectReport::*member) {
+  const auto figure = [&](std::string_view key, uint64_t GcReport::*member) {
     fields.SetKnownNumber(key, report ? std::optional<uint64_t>(report->*member) : std::nullopt);
   };
-  figure("records", &CollectReport::records);
-  figure("first_kept", &CollectReport::first_kept);
-  figure("objects_total", &CollectReport::objects_total);
-  figure("objects_bytes", &CollectReport::bytes_total);
-  figure("objects_removed", &CollectReport::objects_removed);
-  figure("bytes_removed", &CollectReport::bytes_removed);
-  figure("objects_too_young", &CollectReport::objects_too_young);
+  figure("records", &GcReport::records);
+  figure("first_kept", &GcReport::first_kept);
+  figure("objects_total", &GcReport::objects_total);
+  figure("objects_bytes", &GcReport::bytes_total);
+  figure("objects_removed", &GcReport::objects_removed);
+  figure("bytes_removed", &GcReport::bytes_removed);
+  figure("objects_too_young", &GcReport::objects_too_young);
   fields.SetNull("deleted");
   return fields;
 }
@@ -30,7 +30,7 @@ JsonObject BlankFields() {
 }
 
 Result<int> Run(const Arguments& arguments, Ui& ui) {
-  CollectRequest request;
+  GcRequest request;
   request.remote = arguments.operands()[0];
   WD_TRY(CheckRemoteName(request.remote));
   request.keep = arguments.Number("keep", request.keep);
@@ -43,7 +43,7 @@ Result<int> Run(const Arguments& arguments, Ui& ui) {
   }
   request.remove = arguments.Has("delete") && !arguments.Has("dry-run");
   WD_ASSIGN(request.transfer, ChosenTransfer(arguments));
-  WD_ASSIGN(const CollectReport report, Collect(request, ui.MakeContext()));
+  WD_ASSIGN(const GcReport report, Gc(request, ui.MakeContext()));
   JsonObject fields = Fields(&report);
   fields.SetFlag("deleted", request.remove);
   ui.SetFields(fields);

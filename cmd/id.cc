@@ -11,7 +11,7 @@ namespace wdelta {
 
 namespace {
 
-JsonObject Fields(const IdentifyReport* report) {
+JsonObject Fields(const IdReport* report) {
   JsonObject fields;
   const RecordInfo* record = report && report->record ? &*report->record : nullptr;
   const RecordInfo* nearest = report && report->nearest ? &*report->nearest : nullptr;
@@ -34,14 +34,14 @@ JsonObject BlankFields() {
 }
 
 Result<int> Run(const Arguments& arguments, Ui& ui) {
-  IdentifyRequest request;
+  IdRequest request;
   request.checkpoint = arguments.operands()[0];
   WD_TRY(CheckCheckpointName(request.checkpoint, "CKPT"));
   request.remote = arguments.Value("in");
   if (!request.remote.empty()) WD_TRY(CheckRemoteName(request.remote));
   request.files = ChosenFiles(arguments);
   WD_ASSIGN(request.transfer, ChosenTransfer(arguments));
-  WD_ASSIGN(const IdentifyReport report, Identify(request, ui.MakeContext()));
+  WD_ASSIGN(const IdReport report, Id(request, ui.MakeContext()));
   ui.SetFields(Fields(&report));
   ui.Report("state       " + report.identity.state + "\nfingerprint " + report.identity.fingerprint + '\n');
   ui.Essential(report.identity.state + '\n');

@@ -57,7 +57,7 @@ void PrintTarget(const std::string& target, const Result<VerifyReport>& result, 
 
 // A remote: every record, every object, and the checkpoint of the newest.
 Result<VerifyReport> VerifyHistory(const std::string& target, bool quick, const TransferOptions& transfer, Ui& ui) {
-  WD_ASSIGN(const ProveReport proved, ProveRemote({target, quick, transfer}, ui.MakeContext()));
+  WD_ASSIGN(const VerifyRemoteReport proved, VerifyRemote({target, quick, transfer}, ui.MakeContext()));
   ui.Report(TerminalText(target) + ": " + Counted(proved.records, "record") + ", " + Counted(proved.objects, "object") +
             " of " + Counted(proved.bytes, "byte") +
             (proved.collected ? ", objects of " + Counted(proved.collected, "record") + " collected" : "") + "; " +

@@ -14,14 +14,14 @@ namespace wdelta {
 //
 //   model.layers.12.mlp.experts.7.up_proj.weight    stack model.layers, layer 12, module mlp.experts.up_proj, expert 7
 //   model.embed_tokens.weight                       no stack, module model.embed_tokens
-struct ModelPlace {
+struct TensorPlace {
   std::string stack;              // what stands before the number of the layer; empty: outside all layers
   std::optional<uint64_t> layer;  // its number
   std::string layer_name;         // stack and number, or the module
   std::string module;             // without the number of an expert, and without "weight" or "bias" at the end
   std::optional<uint64_t> expert;
 };
-WDELTA_EXPORT ModelPlace PlaceOf(std::string_view tensor_name);
+WDELTA_EXPORT TensorPlace PlaceOf(std::string_view tensor_name);
 
 // What reading both sides of a tensor tells beside the number of changed elements. A row is a run of the last
 // dimension.
@@ -37,7 +37,7 @@ struct TensorTally {
 };
 
 struct TensorStats : TensorChange {
-  ModelPlace place;
+  TensorPlace place;
   std::optional<TensorTally> tally;
 };
 

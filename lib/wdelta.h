@@ -189,7 +189,7 @@ struct RevertRequest {
 };
 WDELTA_EXPORT Result<PushReport> Revert(const RevertRequest& request, const Context& context);
 
-struct CollectRequest {
+struct GcRequest {
   std::string remote;
   uint64_t keep = 50;    // the newest records, at least 1
   double keep_for = 0;   // and those younger than so many seconds
@@ -197,28 +197,28 @@ struct CollectRequest {
   bool remove = false;   // else only say what would be
   TransferOptions transfer;
 };
-struct CollectReport {
+struct GcReport {
   uint64_t records = 0, first_kept = 0;
   uint64_t objects_total = 0, bytes_total = 0;
   uint64_t objects_removed = 0, bytes_removed = 0;
   uint64_t objects_too_young = 0;
 };
-WDELTA_EXPORT Result<CollectReport> Collect(const CollectRequest& request, const Context& context);
+WDELTA_EXPORT Result<GcReport> Gc(const GcRequest& request, const Context& context);
 
-struct IdentifyRequest {
+struct IdRequest {
   std::string checkpoint;
   std::string remote;  // where to look for it; may be empty
   TransferOptions transfer;
   FileChoice files;
 };
-struct IdentifyReport {
+struct IdReport {
   Identity identity;
   std::optional<RecordInfo> record;    // with this very state, or with these tensors
   bool same_layout = false;            // false: the tensors are the record's, some header or companion is not
   std::optional<RecordInfo> nearest;   // the record with the fewest other tensors, if none has all of these
   std::vector<std::string> differing;  // those tensors
 };
-WDELTA_EXPORT Result<IdentifyReport> Identify(const IdentifyRequest& request, const Context& context);
+WDELTA_EXPORT Result<IdReport> Id(const IdRequest& request, const Context& context);
 
 // Which tensors of a checkpoint are not those of a record: by digests, without fetching weights.
 struct CompareRequest {
@@ -263,19 +263,19 @@ struct DiffRecordsReport {
 WDELTA_EXPORT Result<DiffRecordsReport> DiffRecords(const DiffRecordsRequest& request, const Context& context);
 
 // Is everything there that a history needs, and is it what it should be? Fetches every object, unless `quick`.
-struct ProveRequest {
+struct VerifyRemoteRequest {
   std::string remote;  // URL or URL@REV: the record that is rebuilt
   bool quick = false;  // only look whether the objects are there
   TransferOptions transfer;
 };
-struct ProveReport {
+struct VerifyRemoteReport {
   uint64_t records = 0, objects = 0, bytes = 0;
   uint64_t collected = 0;  // records whose own objects are gone, but which none of the others needs
   RecordInfo head;
 };
-WDELTA_EXPORT Result<ProveReport> ProveRemote(const ProveRequest& request, const Context& context);
+WDELTA_EXPORT Result<VerifyRemoteReport> VerifyRemote(const VerifyRemoteRequest& request, const Context& context);
 
-struct ExamineRequest {
+struct DoctorRequest {
   std::string remote, folder;  // either may be empty
   TransferOptions transfer;
 };
@@ -283,7 +283,7 @@ struct Finding {
   std::string name, text;
   bool problem = false;
 };
-WDELTA_EXPORT Result<std::vector<Finding>> Examine(const ExamineRequest& request, const Context& context);
+WDELTA_EXPORT Result<std::vector<Finding>> Doctor(const DoctorRequest& request, const Context& context);
 
 struct CatRequest {
   std::string subject;  // a checkpoint, a pack or a plain delta

@@ -105,7 +105,7 @@ HeatGrids ArrangeForHeatMap(const StatsReport& report) {
   std::map<std::string, Gathered> outside;
   for (const TensorStats& tensor : report.tensors) {
     if (tensor.kind == ChangeKind::kRemoved) continue;
-    const ModelPlace& place = tensor.place;
+    const TensorPlace& place = tensor.place;
     Add(tensor, place.layer ? &stacks[place.stack][*place.layer][place.module] : &outside[place.module]);
   }
   // The stack with most layers is the model; others are its eyes and ears. Equals stay in order of their names.

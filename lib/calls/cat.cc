@@ -1,5 +1,6 @@
 // Looking inside: the index of a delta or a checkpoint, or one tensor's bytes.
 #include "walk/chain.h"
+#include "wdelta.h"
 
 namespace wdelta {
 
@@ -76,7 +77,7 @@ Error NoTensor(const std::string& tensor, const std::string& subject) {
 }
 
 // Writes a tensor of `side`, which needs no base, to `output`.
-Result<uint64_t> WriteTensorBytes(const ResultSide& side, const std::string& subject, const CatRequest& request) {
+Result<uint64_t> WriteTensorBytes(const Target& side, const std::string& subject, const CatRequest& request) {
   const Tensor* tensor = FindTensor(side.tensors(), request.tensor);
   if (!tensor) return NoTensor(request.tensor, subject);
   WD_ASSIGN(const auto sink, OpenSink(request.output));
@@ -102,7 +103,7 @@ Result<CatReport> Cat(const CatRequest& request, const Context& context) {
     if (request.tensor.empty()) return DescribeCheckpoint(checkpoint);
     CatReport report;
     report.kind = "checkpoint";
-    WD_ASSIGN(report.bytes, WriteTensorBytes(*PairSide(nullptr, checkpoint), request.subject, request));
+    WD_ASSIGN(report.bytes, WriteTensorBytes(*PairTarget(nullptr, checkpoint), request.subject, request));
     return report;
   }
   WD_ASSIGN(auto delta, OpenDelta(request.subject, Trust::kIndex));

@@ -2,6 +2,7 @@
 // by rebuilding what is not here.
 #include <set>
 
+#include "core/file.h"
 #include "sync/record_info.h"
 #include "sync/way_index.h"
 

@@ -105,7 +105,7 @@ class Examination {
 
 }  // namespace
 
-Result<std::vector<Finding>> Examine(const ExamineRequest& request, const Context& context) {
+Result<std::vector<Finding>> Doctor(const DoctorRequest& request, const Context& context) {
   Examination examination;
   if (!request.remote.empty()) {
     WD_ASSIGN(const RemoteName name, ParseRemoteName(request.remote));

@@ -90,10 +90,10 @@ class Needed {
 
 class Collector {
  public:
-  Collector(const CollectRequest& request, Remote& remote, Remote& remover, Listed listed)
+  Collector(const GcRequest& request, Remote& remote, Remote& remover, Listed listed)
       : request_(request), remote_(remote), remover_(remover), listed_(std::move(listed)) {}
 
-  Result<CollectReport> Run() {
+  Result<GcReport> Run() {
     do {
       std::optional<Sweep> sweep;
       if (request_.remove) {
@@ -169,14 +169,14 @@ class Collector {
     return {};
   }
 
-  const CollectRequest& request_;
+  const GcRequest& request_;
   Remote& remote_;
   Remote& remover_;
   const Listed listed_;
   size_t at_ = 0;
   std::vector<RecordEntry> entries_;
   std::vector<AddedWay> added_;
-  CollectReport report_;
+  GcReport report_;
 };
 
 // A removal must not be under way for longer than pushers wait for a sweep. Attempts, and the pauses between them that
@@ -190,17 +190,17 @@ TransferOptions Impatient(TransferOptions transfer) {
 
 }  // namespace
 
-Result<CollectReport> CollectFrom(Remote& remote, Remote& remover, const CollectRequest& request) {
+Result<GcReport> GcFrom(Remote& remote, Remote& remover, const GcRequest& request) {
   WD_ASSIGN(Listed listed, ListObjects(remote));
   return Collector(request, remote, remover, std::move(listed)).Run();
 }
 
-Result<CollectReport> Collect(const CollectRequest& request, const Context& context) {
+Result<GcReport> Gc(const GcRequest& request, const Context& context) {
   WD_ASSIGN(const RemoteName name, ParseRemoteName(request.remote));
   if (name.given) return Error{ErrorKind::kUsage, "garbage is collected in a whole history, not in one of its records"};
   WD_ASSIGN(const std::unique_ptr<Remote> remote, OpenRemote(name.url, request.transfer, context.note));
   WD_ASSIGN(const std::unique_ptr<Remote> remover, OpenRemote(name.url, Impatient(request.transfer), context.note));
-  return CollectFrom(*remote, *remover, request);
+  return GcFrom(*remote, *remover, request);
 }
 
 }  // namespace wdelta

@@ -4,6 +4,7 @@
 #include "sync/record_info.h"
 #include "sync/way_index.h"
 #include "walk/walk.h"
+#include "wdelta.h"
 
 namespace wdelta {
 
@@ -37,9 +38,9 @@ Result<std::vector<std::string>> Differing(Remote& remote, const RecordEntry& en
 
 }  // namespace
 
-Result<IdentifyReport> Identify(const IdentifyRequest& request, const Context& context) {
+Result<IdReport> Id(const IdRequest& request, const Context& context) {
   constexpr uint64_t kLookedAt = 16;  // records whose tensors are compared, when none is the one
-  IdentifyReport report;
+  IdReport report;
   std::unique_ptr<Remote> remote;
   std::vector<RecordEntry> entries;
   FileChoice files = request.files;

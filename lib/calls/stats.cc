@@ -80,7 +80,7 @@ std::vector<size_t> LargestMovers(const std::vector<TensorStats>& tensors) {
 }
 
 // What a walk over both sides found, as the report tells it.
-void FillFromWalk(const Checkpoint* base, const ResultSide& side, const WalkTally& walked, StatsReport& report) {
+void FillFromWalk(const Checkpoint* base, const Target& side, const WalkTally& walked, StatsReport& report) {
   Difference difference = Summarize(base, side, walked.units_changed());
   report.totals = difference.totals;
   report.files = std::move(difference.files);
@@ -107,7 +107,7 @@ Result<> FillFromPair(const StatsRequest& request, const Context& context, Stats
   WD_ASSIGN(const Checkpoint base, Checkpoint::Open(request.subjects[0], request.files, context.note));
   WD_ASSIGN(const Checkpoint next, Checkpoint::Open(request.subjects[1], request.files, context.note));
   WD_ASSIGN(const WalkTally walked, TallyPair(base, next, context));
-  const auto side = PairSide(&base, next);
+  const auto side = PairTarget(&base, next);
   FillFromWalk(&base, *side, walked, report);
   PackRequest pack;
   pack.inputs = request.subjects;

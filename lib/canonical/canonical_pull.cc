@@ -21,19 +21,19 @@ namespace {
 constexpr std::string_view kRunMark = "run:";  // what stands in the place of a history's id
 constexpr unsigned kDefaultJobs = 4;
 
-class UpdatePuller {
+class VersionPuller {
  public:
-  UpdatePuller(const PullRequest& request, const RemoteName& name, Remote& remote, Replica& replica,
-               const Context& context)
+  VersionPuller(const PullRequest& request, const RemoteName& name, Remote& remote, Replica& replica,
+                const Context& context)
       : request_(request), name_(name), store_(remote), replica_(replica), context_(context) {}
 
   Result<PullReport> Run() {
-    if (const ReplicaVersion* current = replica_.current()) report_.previous = current->number;
+    if (const ReplicaCopy* current = replica_.current()) report_.previous = current->number;
     WD_ASSIGN(latest_, store_.FindLatest());
     run_ = std::string(kRunMark) + latest_.pointer.run;
     WD_TRY(ChooseTarget());
     WD_TRY(CheckFresh());
-    const ReplicaVersion* current = replica_.current();
+    const ReplicaCopy* current = replica_.current();
     if (follows_ && current && current->number == target_ && !replica_.building()) {
       if (replica_.highest() >= target_) return Finish(true);
       WD_ASSIGN(const bool is_right, ProveOthersWork(*current));
@@ -46,7 +46,7 @@ class UpdatePuller {
     report_.update_exists = true;
     if (request_.check) return Describe();
     WD_TRY(CheckNotRewritten());
-    for (const ReplicaVersion& version : replica_.versions()) {  // it is here already
+    for (const ReplicaCopy& version : replica_.versions()) {  // it is here already
       if (!IsHere(target_, std::nullopt) || version.number != target_ || request_.plan || replica_.building()) continue;
       WD_TRY(Adopt(replica_.PathOf(version), version.state));
       WD_TRY(Remember(target_));
@@ -58,7 +58,7 @@ class UpdatePuller {
 
  private:
   const std::string& url() const { return store_.remote().url(); }
-  std::string FolderOf(uint64_t version) const { return replica_.PacksPath() + "/" + UpdateFolder(version); }
+  std::string FolderOf(uint64_t version) const { return replica_.PacksPath() + "/" + VersionFolder(version); }
 
   Result<> ChooseTarget() {
     const uint64_t newest = latest_.pointer.version;
@@ -113,17 +113,17 @@ class UpdatePuller {
   }
 
   // Another program says that it has brought the version to the target. The target's delta can tell.
-  Result<bool> ProveOthersWork(const ReplicaVersion& version) {
+  Result<bool> ProveOthersWork(const ReplicaCopy& version) {
     if (request_.check || request_.plan) return true;
     WD_ASSIGN(const CanonicalIndex index, store_.ReadIndex(target_));
     if (!index.is_delta()) return true;
-    WD_ASSIGN(const std::vector<UpdateFile> files, store_.FilesOf(target_, index));
+    WD_ASSIGN(const std::vector<VersionFile> files, store_.FilesOf(target_, index));
     WD_TRY(store_.Fetch(target_, files, FolderOf(target_), kDefaultJobs, context_, &report_.wire_bytes));
     WD_ASSIGN(const std::unique_ptr<ForeignDelta> delta, OpenForeign(FolderOf(target_)));
     WD_ASSIGN(const Checkpoint checkpoint, Checkpoint::Open(replica_.PathOf(version), {}, context_.note));
     WD_ASSIGN(const std::string tensor, TensorUnlike(checkpoint, *delta));
     if (!tensor.empty()) {
-      context_.note("'" + replica_.PathOf(version) + "' is not version " + UpdateName(target_) +
+      context_.note("'" + replica_.PathOf(version) + "' is not version " + VersionName(target_) +
                     ", whatever its marker says: tensor '" + Shorten(tensor) + "' is another one; building it anew");
     }
     return tensor.empty();
@@ -132,23 +132,23 @@ class UpdatePuller {
   // ---- The way ----
 
   // Also asked of the versions that are kept, when none is to be patched.
-  bool IsHere(uint64_t number, const std::optional<ReplicaVersion>& victim) const {
+  bool IsHere(uint64_t number, const std::optional<ReplicaCopy>& victim) const {
     if (!follows_ || std::find(spoilt_.begin(), spoilt_.end(), number) != spoilt_.end()) return false;
     if (victim) return victim->number == number;
     return std::any_of(replica_.versions().begin(), replica_.versions().end(),
-                       [&](const ReplicaVersion& version) { return version.number == number; });
+                       [&](const ReplicaCopy& version) { return version.number == number; });
   }
 
   Result<> Rebuild() {
     const bool is_new_run = !follows_;  // then the numbers of the old versions mean nothing
     std::optional<Error> before;        // why the last attempt failed
     for (unsigned attempt = 0;; ++attempt) {
-      const std::optional<ReplicaVersion> victim =
+      const std::optional<ReplicaCopy> victim =
           follows_ ? replica_.ToBePatched(request_.in_place, request_.keep) : std::nullopt;
       const auto is_here = [&](uint64_t version) { return IsHere(version, victim); };
-      Result<UpdateRoute> found = FindRoute(store_, target_, is_here, !request_.base.empty());
+      Result<VersionRoute> found = FindRoute(store_, target_, is_here, !request_.base.empty());
       if (!found.ok() && before) return *before;  // nothing else is there to begin with
-      WD_ASSIGN(const UpdateRoute route, std::move(found));
+      WD_ASSIGN(const VersionRoute route, std::move(found));
       report_.plan = route.Rows();
       if (request_.plan) return {};
       const bool patches = victim && IsHere(route.start, victim) && !route.whole;
@@ -182,14 +182,14 @@ class UpdatePuller {
     return {};
   }
 
-  Result<> Fetch(const UpdateRoute& route) {
+  Result<> Fetch(const VersionRoute& route) {
     const Stopwatch watch;
     const unsigned jobs = request_.transfer.jobs ? request_.transfer.jobs : kDefaultJobs;
     WD_TRY(replica_.CheckSpace(route.bytes()));
     if (route.whole) {
       WD_TRY(store_.Fetch(route.start, route.whole->files, FolderOf(route.start), jobs, context_, &report_.wire_bytes));
     }
-    for (const UpdateStep& delta : route.deltas) {
+    for (const VersionWay& delta : route.deltas) {
       WD_TRY(store_.Fetch(delta.version, delta.files, FolderOf(delta.version), jobs, context_, &report_.wire_bytes));
       WD_TRY(ProveFetched(FolderOf(delta.version)));
     }
@@ -202,17 +202,17 @@ class UpdatePuller {
     std::error_code failed;
     for (const auto& entry : std::filesystem::directory_iterator(replica_.PacksPath(), failed)) {
       const std::string name = entry.path().filename().string();
-      const std::optional<uint64_t> version = UpdateOfFolder(name.substr(0, name.find('.')));
+      const std::optional<uint64_t> version = VersionOfFolder(name.substr(0, name.find('.')));
       if (version && (last == 0 || *version <= last)) RemoveTree(entry.path().string());
     }
   }
 
   // ---- The version ----
 
-  Result<ApplyReport> Apply(ApplyRequest apply, std::span<const UpdateStep> deltas) {
+  Result<ApplyReport> Apply(ApplyRequest apply, std::span<const VersionWay> deltas) {
     const Stopwatch watch;
     apply.durable = replica_.durable();
-    for (const UpdateStep& delta : deltas) apply.deltas.push_back(FolderOf(delta.version));
+    for (const VersionWay& delta : deltas) apply.deltas.push_back(FolderOf(delta.version));
     WD_ASSIGN(ApplyReport applied, ApplyDeltas(apply, Trust::kWhole, context_));
     report_.apply_seconds += watch.seconds();
     report_.record.fingerprint = applied.result.fingerprint;
@@ -228,17 +228,17 @@ class UpdatePuller {
     return replica_.Adopt(path, entry);
   }
 
-  Result<> Patch(const ReplicaVersion& victim, const UpdateRoute& route) {
+  Result<> Patch(const ReplicaCopy& victim, const VersionRoute& route) {
     if (!replica_.building()) WD_TRY(replica_.BeginBuilding(victim));
     return Advance(route);
   }
 
   // Brings the version that is being built to the target. Never more deltas at a time than are recognised, should this
   // be interrupted.
-  Result<> Advance(const UpdateRoute& route) {
+  Result<> Advance(const VersionRoute& route) {
     const std::string path = replica_.BuildingPath();
-    for (std::span<const UpdateStep> rest = route.deltas; !rest.empty();) {
-      const std::span<const UpdateStep> some = rest.first(std::min(rest.size(), kMostAtOnce));
+    for (std::span<const VersionWay> rest = route.deltas; !rest.empty();) {
+      const std::span<const VersionWay> some = rest.first(std::min(rest.size(), kMostAtOnce));
       WD_ASSIGN(const ApplyReport applied, Apply({.base = path, .in_place = true}, some));
       Sha256Digest state{};
       FromHex(applied.result.state, state);
@@ -249,7 +249,7 @@ class UpdatePuller {
   }
 
   // A whole version is kept as what is being built, so that no crash makes it be fetched again.
-  Result<> Unwrap(const UpdateRoute& route) {
+  Result<> Unwrap(const VersionRoute& route) {
     const std::string folder = FolderOf(route.start);
     WD_TRY(UnwrapWholeVersion(folder, context_));
     StateDigests digests;
@@ -266,11 +266,11 @@ class UpdatePuller {
     return Advance(route);
   }
 
-  Result<> Copy(const UpdateRoute& route) {
+  Result<> Copy(const VersionRoute& route) {
     const std::string output = replica_.folder() + "/.wdelta/new";
     RemoveTree(output);
     std::string base = request_.base;
-    for (const ReplicaVersion& version : replica_.versions()) {
+    for (const ReplicaCopy& version : replica_.versions()) {
       if (!IsHere(route.start, std::nullopt) || version.number != route.start) continue;
       base = replica_.PathOf(version);
       if (route.deltas.empty()) return Adopt(base, version.state);  // it is what is wanted
@@ -286,7 +286,7 @@ class UpdatePuller {
   // ---- What came of it ----
 
   Result<PullReport> Finish(bool up_to_date) {
-    const ReplicaVersion* current = replica_.current();
+    const ReplicaCopy* current = replica_.current();
     report_.up_to_date = up_to_date;
     report_.path = replica_.PathOf(*current);
     report_.record.number = current->number;
@@ -305,11 +305,11 @@ class UpdatePuller {
 
   const PullRequest& request_;
   const RemoteName& name_;
-  UpdateStore store_;
+  VersionStore store_;
   Replica& replica_;
   const Context& context_;
   PullReport report_;
-  LatestUpdate latest_;
+  LatestVersion latest_;
   std::string run_;
   uint64_t target_ = 0;
   bool follows_ = false;          // what is here is of this run
@@ -318,13 +318,13 @@ class UpdatePuller {
 
 }  // namespace
 
-bool FollowsUpdates(const Replica& replica, const Remote& remote) {
+bool FollowsVersions(const Replica& replica, const Remote& remote) {
   return replica.history().starts_with(kRunMark) && replica.url() == remote.url();
 }
 
-Result<PullReport> PullUpdates(const PullRequest& request, const RemoteName& name, Remote& remote, Replica& replica,
-                               const Context& context) {
-  return UpdatePuller(request, name, remote, replica, context).Run();
+Result<PullReport> PullVersions(const PullRequest& request, const RemoteName& name, Remote& remote, Replica& replica,
+                                const Context& context) {
+  return VersionPuller(request, name, remote, replica, context).Run();
 }
 
 }  // namespace wdelta

@@ -8,10 +8,10 @@
 namespace wdelta {
 
 // Whether the folder follows such versions at this very remote already.
-bool FollowsUpdates(const Replica& replica, const Remote& remote);
+bool FollowsVersions(const Replica& replica, const Remote& remote);
 
 // Pull(), where the remote holds versions; kNotFound if it holds nothing.
-Result<PullReport> PullUpdates(const PullRequest& request, const RemoteName& name, Remote& remote, Replica& replica,
-                               const Context& context);
+Result<PullReport> PullVersions(const PullRequest& request, const RemoteName& name, Remote& remote, Replica& replica,
+                                const Context& context);
 
 }  // namespace wdelta

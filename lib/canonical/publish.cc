@@ -22,14 +22,14 @@ namespace wdelta {
 
 namespace {
 
-class UpdatePusher {
+class VersionPusher {
  public:
-  UpdatePusher(const PushRequest& request, Remote& remote, const Context& context)
+  VersionPusher(const PushRequest& request, Remote& remote, const Context& context)
       : request_(request), store_(remote), url_(remote.url()), context_(context) {}
 
   Result<PushReport> Run() {
     WD_TRY(WaitForMarker(request_.ready));
-    WD_ASSIGN(PushHome home, PushHome::Open(request_.source, url_, "", request_.lock_wait));
+    WD_ASSIGN(PusherState home, PusherState::Open(request_.source, url_, "", request_.lock_wait));
     home_.emplace(std::move(home));
     WD_ASSIGN(latest_, store_.ReadPointer());
     WD_TRY(ChooseRun());
@@ -60,11 +60,11 @@ class UpdatePusher {
       return Error{ErrorKind::kConflict, "'" + url_ + "' holds the versions of run '" + run_ + "'",
                    "give run '" + request_.run + "' a remote of its own"};
     }
-    const Result<LatestUpdate> unpointed = store_.FindUnpointed();
+    const Result<LatestVersion> unpointed = store_.FindUnpointed();
     if (!unpointed.ok() && unpointed.error().kind != ErrorKind::kNotFound) return Error(unpointed.error());
     if (unpointed.ok() && unpointed->pointer.version != home_->publishing()) {
       return Error{ErrorKind::kConflict,
-                   "'" + url_ + "' holds versions up to " + UpdateName(unpointed->pointer.version) +
+                   "'" + url_ + "' holds versions up to " + VersionName(unpointed->pointer.version) +
                        " and no pointer to them: another system writes there",
                    "give the versions of this run a remote of their own"};
     }
@@ -97,7 +97,7 @@ class UpdatePusher {
     Result<ObjectPiece> sums = store_.remote().Read(key, 0, kMaxSumsBytes);
     if (!sums.ok() && sums.error().kind != ErrorKind::kNotFound) return sums.TakeError();
     if (!sums.ok() || DigestSha256(sums->bytes) != home_->publishing_proof()) return home_->StopPublishing();
-    context_.note("an interrupted push was finished: version " + UpdateName(Newest()));
+    context_.note("an interrupted push was finished: version " + VersionName(Newest()));
     return home_->FinishPublishing(PointerText(latest_->pointer));
   }
 
@@ -112,9 +112,9 @@ class UpdatePusher {
     if (home_->HasKeptBase() && KnowsNewest()) return home_->base_path();
     if (request_.anchor) return std::string();
     const bool moved = home_->HasKeptBase();
-    const std::string newest = "version " + UpdateName(Newest());
+    const std::string newest = "version " + VersionName(Newest());
     Error error{ErrorKind::kConflict,
-                "the newest version of '" + url_ + "' is " + UpdateName(Newest()) +
+                "the newest version of '" + url_ + "' is " + VersionName(Newest()) +
                     (moved ? ", pushed by somebody else" : ", and the last push has kept no base")};
     error.expected = moved ? home_->published() : "";
     error.found = PointerText(latest_->pointer);
@@ -145,8 +145,8 @@ class UpdatePusher {
     pack.format = "canonical";
     pack.encoding = request_.encoding;
     pack.checksum = request_.checksum;
-    pack.version = UpdateName(Next());
-    pack.base_version = UpdateName(Newest());
+    pack.version = VersionName(Next());
+    pack.base_version = VersionName(Newest());
     pack.output = DeltaFolder();
     pack.files = request_.files;
     WD_ASSIGN(const PackReport packed, Pack(pack, context_));
@@ -172,7 +172,7 @@ class UpdatePusher {
     Sha256Digest state{};
     FromHex(packed.result.state, state);
     WD_TRY(PrepareBase());
-    const UpdatePointer pointer{run_, Next()};
+    const VersionPointer pointer{run_, Next()};
     VersionUpload upload(store_, *home_, latest_, pointer, request_);
     WD_TRY(upload.Begin(state, sums));
     WD_TRY(MarkReleased(request_.released));
@@ -220,12 +220,12 @@ class UpdatePusher {
     report_.pack_seconds = watch.seconds();
     home_->NoteWholeVersion(Next());
     WD_TRY(PrepareBase());
-    const UpdatePointer pointer{run_, Next()};
+    const VersionPointer pointer{run_, Next()};
     VersionUpload upload(store_, *home_, latest_, pointer, request_);
     WD_TRY(upload.Begin(digests.state, whole.sums));
     std::vector<uint64_t> units;
     for (const Tensor& tensor : source.tensors()) units.push_back(tensor.units());
-    Describe(HexIdentity(digests), Summarize(nullptr, *PairSide(nullptr, source), units).totals, Next());
+    Describe(HexIdentity(digests), Summarize(nullptr, *PairTarget(nullptr, source), units).totals, Next());
     WD_TRY(upload.Publish(files.size() + 2, [&](size_t i) -> Result<uint64_t> {
       if (i < files.size()) return upload.SendFile(source.layout().file(files[i]).path, PathOfFile(source, files[i]));
       const bool is_last = i > files.size();
@@ -267,11 +267,11 @@ class UpdatePusher {
   }
 
   const PushRequest& request_;
-  UpdateStore store_;
+  VersionStore store_;
   const std::string url_;
   const Context& context_;
-  std::optional<PushHome> home_;
-  std::optional<LatestUpdate> latest_;
+  std::optional<PusherState> home_;
+  std::optional<LatestVersion> latest_;
   std::string run_;
   bool base_is_wrong_ = false;
   PushReport report_;
@@ -301,12 +301,12 @@ Result<> CheckRequest(const PushRequest& request) {
 
 }  // namespace
 
-Result<PushReport> PushUpdate(const PushRequest& request, const Context& context) {
+Result<PushReport> PushVersion(const PushRequest& request, const Context& context) {
   WD_TRY(CheckRequest(request));
   WD_ASSIGN(const RemoteName name, ParseRemoteName(request.remote));
   if (name.given) return Error{ErrorKind::kUsage, "a push goes to the end, not to a version that is there"};
   WD_ASSIGN(const std::unique_ptr<Remote> remote, OpenRemote(name.url, request.transfer, context.note));
-  return UpdatePusher(request, *remote, context).Run();
+  return VersionPusher(request, *remote, context).Run();
 }
 
 }  // namespace wdelta

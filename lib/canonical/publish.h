@@ -5,6 +5,6 @@
 
 namespace wdelta {
 
-Result<PushReport> PushUpdate(const PushRequest& request, const Context& context);
+Result<PushReport> PushVersion(const PushRequest& request, const Context& context);
 
 }  // namespace wdelta

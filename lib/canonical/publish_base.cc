@@ -8,13 +8,13 @@ namespace wdelta {
 
 namespace {
 
-std::string NameOf(const UpdateStore& store, uint64_t version) {
-  return "version " + UpdateName(version) + " of '" + store.remote().url() + "'";
+std::string NameOf(const VersionStore& store, uint64_t version) {
+  return "version " + VersionName(version) + " of '" + store.remote().url() + "'";
 }
 
 // Whether the files of a version are those that its list of checksums names, and the list is the one that we wrote.
 // Reads all of it.
-Result<bool> IsWhatWePushed(UpdateStore& store, const PushHome& home, uint64_t version) {
+Result<bool> IsWhatWePushed(VersionStore& store, const PusherState& home, uint64_t version) {
   Result<ObjectPiece> sums = store.remote().Read(store.KeyOf(version, kSumsFile), 0, kMaxSumsBytes);
   if (!sums.ok() && sums.error().kind == ErrorKind::kNotFound) return false;
   if (!sums.ok()) return sums.TakeError();
@@ -28,7 +28,7 @@ Result<bool> IsWhatWePushed(UpdateStore& store, const PushHome& home, uint64_t v
 
 }  // namespace
 
-Result<> CheckOwnVersion(UpdateStore& store, PushHome& home, uint64_t newest, const std::string& base,
+Result<> CheckOwnVersion(VersionStore& store, PusherState& home, uint64_t newest, const std::string& base,
                          const std::string& base_state) {
   Error error{ErrorKind::kConflict, ""};
   if (base_state != Hex(home.base_state())) {
@@ -50,7 +50,7 @@ Result<> CheckOwnVersion(UpdateStore& store, PushHome& home, uint64_t newest, co
   return error;
 }
 
-Result<> CheckOthersVersion(UpdateStore& store, const PushHome& home, uint64_t newest, const Checkpoint& base,
+Result<> CheckOthersVersion(VersionStore& store, const PusherState& home, uint64_t newest, const Checkpoint& base,
                             const Context& context) {
   Result<CanonicalIndex> index = store.ReadIndex(newest);
   if (!index.ok() && index.error().kind == ErrorKind::kNotFound) return {};  // the model that the run begins with
@@ -59,7 +59,7 @@ Result<> CheckOthersVersion(UpdateStore& store, const PushHome& home, uint64_t n
   const std::string folder = home.folder() + "/newest";
   RemoveTree(folder);
   uint64_t wire_bytes = 0;
-  WD_ASSIGN(const std::vector<UpdateFile> files, store.FilesOf(newest, *index));
+  WD_ASSIGN(const std::vector<VersionFile> files, store.FilesOf(newest, *index));
   WD_TRY(store.Fetch(newest, files, folder, 4, context, &wire_bytes));
   WD_ASSIGN(const std::unique_ptr<ForeignDelta> delta, OpenForeign(folder));
   WD_ASSIGN(const std::string tensor, TensorUnlike(base, *delta));

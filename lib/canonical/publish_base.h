@@ -7,11 +7,11 @@
 namespace wdelta {
 
 // The newest version was pushed from here: is the base that, by its state, and is it still in the store? kConflict.
-Result<> CheckOwnVersion(UpdateStore& store, PushHome& home, uint64_t newest, const std::string& base,
+Result<> CheckOwnVersion(VersionStore& store, PusherState& home, uint64_t newest, const std::string& base,
                          const std::string& base_state);
 
 // Somebody else pushed it. If it is a delta, it says what its tensors are. kConflict.
-Result<> CheckOthersVersion(UpdateStore& store, const PushHome& home, uint64_t newest, const Checkpoint& base,
+Result<> CheckOthersVersion(VersionStore& store, const PusherState& home, uint64_t newest, const Checkpoint& base,
                             const Context& context);
 
 }  // namespace wdelta

@@ -17,44 +17,44 @@ bool IsPrintable(std::string_view text) {
 
 }  // namespace
 
-std::string UpdateName(uint64_t version) {
+std::string VersionName(uint64_t version) {
   const std::string digits = std::to_string(version);
   return std::string(digits.size() < 6 ? 6 - digits.size() : 0, '0') + digits;
 }
 
-std::string UpdateFolder(uint64_t version) {
-  return std::string(kFolder) + UpdateName(version);
+std::string VersionFolder(uint64_t version) {
+  return std::string(kFolder) + VersionName(version);
 }
 
-std::optional<uint64_t> UpdateNumber(std::string_view name) {
+std::optional<uint64_t> VersionNumber(std::string_view name) {
   uint64_t number = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-  if (error != std::errc{} || end != name.data() + name.size() || number > kMaxUpdate) return std::nullopt;
+  if (error != std::errc{} || end != name.data() + name.size() || number > kMaxVersion) return std::nullopt;
   return number;
 }
 
-std::optional<uint64_t> UpdateOfFolder(std::string_view name) {
+std::optional<uint64_t> VersionOfFolder(std::string_view name) {
   if (!name.starts_with(kFolder)) return std::nullopt;
-  const std::optional<uint64_t> number = UpdateNumber(name.substr(kFolder.size()));
-  return number && UpdateFolder(*number) == name ? number : std::nullopt;
+  const std::optional<uint64_t> number = VersionNumber(name.substr(kFolder.size()));
+  return number && VersionFolder(*number) == name ? number : std::nullopt;
 }
 
-std::string PointerText(const UpdatePointer& pointer) {
-  return (pointer.run.empty() ? "" : pointer.run + "/") + UpdateFolder(pointer.version);
+std::string PointerText(const VersionPointer& pointer) {
+  return (pointer.run.empty() ? "" : pointer.run + "/") + VersionFolder(pointer.version);
 }
 
-Result<UpdatePointer> ParsePointer(std::string_view text) {
+Result<VersionPointer> ParsePointer(std::string_view text) {
   const size_t first = text.find_first_not_of(kSpace);
   const std::string_view word =
       first == std::string_view::npos ? "" : text.substr(first, text.find_last_not_of(kSpace) + 1 - first);
   const size_t slash = word.rfind('/');
   const std::string_view name = slash == std::string_view::npos ? word : word.substr(slash + 1);
   const std::optional<uint64_t> version =
-      name.starts_with(kFolder) ? UpdateNumber(name.substr(kFolder.size())) : UpdateNumber(name);
+      name.starts_with(kFolder) ? VersionNumber(name.substr(kFolder.size())) : VersionNumber(name);
   if (!version || !IsPrintable(word)) {
     return Error{ErrorKind::kIntegrity, "'" + TerminalText(Shorten(text, 100)) + "' names no version"};
   }
-  return UpdatePointer{std::string(slash == std::string_view::npos ? "" : word.substr(0, slash)), *version};
+  return VersionPointer{std::string(slash == std::string_view::npos ? "" : word.substr(0, slash)), *version};
 }
 
 Result<> CheckRunName(std::string_view run) {

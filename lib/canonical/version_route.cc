@@ -4,32 +4,32 @@
 
 namespace wdelta {
 
-uint64_t UpdateStep::bytes() const {
+uint64_t VersionWay::bytes() const {
   uint64_t sum = 0;
-  for (const UpdateFile& file : files) sum += file.bytes;
+  for (const VersionFile& file : files) sum += file.bytes;
   return sum;
 }
 
-uint64_t UpdateRoute::bytes() const {
+uint64_t VersionRoute::bytes() const {
   uint64_t sum = whole ? whole->bytes() : 0;
-  for (const UpdateStep& delta : deltas) sum += delta.bytes();
+  for (const VersionWay& delta : deltas) sum += delta.bytes();
   return sum;
 }
 
-std::vector<PlanRow> UpdateRoute::Rows() const {
+std::vector<PlanRow> VersionRoute::Rows() const {
   std::vector<PlanRow> rows;
   if (whole) rows.push_back({0, whole->version, whole->bytes(), whole->bytes()});
   uint64_t before = start;
-  for (const UpdateStep& delta : deltas) {
+  for (const VersionWay& delta : deltas) {
     rows.push_back({before, delta.version, delta.bytes(), delta.bytes()});
     before = delta.version;
   }
   return rows;
 }
 
-Result<UpdateRoute> FindRoute(UpdateStore& store, uint64_t target, const std::function<bool(uint64_t)>& is_here,
-                              bool has_base) {
-  UpdateRoute route;
+Result<VersionRoute> FindRoute(VersionStore& store, uint64_t target, const std::function<bool(uint64_t)>& is_here,
+                               bool has_base) {
+  VersionRoute route;
   for (route.start = target; !is_here(route.start);) {
     const bool is_first = route.start == 0;
     if (is_first && !has_base) {
@@ -44,13 +44,13 @@ Result<UpdateRoute> FindRoute(UpdateStore& store, uint64_t target, const std::fu
     const bool is_gone = !index.ok() && index.error().kind == ErrorKind::kNotFound;
     if (is_gone && has_base && !route.deltas.empty()) break;
     if (!index.ok()) return index.TakeError();
-    WD_ASSIGN(std::vector<UpdateFile> files, store.FilesOf(route.start, *index));
+    WD_ASSIGN(std::vector<VersionFile> files, store.FilesOf(route.start, *index));
     if (!index->is_delta()) {
       route.whole = {route.start, std::move(files)};
       break;
     }
     route.deltas.push_back({route.start, std::move(files)});
-    route.start = *UpdateNumber(index->Value("base_version"));
+    route.start = *VersionNumber(index->Value("base_version"));
   }
   std::reverse(route.deltas.begin(), route.deltas.end());
   return route;

@@ -8,23 +8,23 @@
 
 namespace wdelta {
 
-struct UpdateStep {
+struct VersionWay {
   uint64_t version = 0;
-  std::vector<UpdateFile> files;
+  std::vector<VersionFile> files;
   uint64_t bytes() const;
 };
 
-struct UpdateRoute {
+struct VersionRoute {
   uint64_t start = 0;
-  std::optional<UpdateStep> whole;  // absent: the start is here
-  std::vector<UpdateStep> deltas;   // rising
+  std::optional<VersionWay> whole;  // absent: the start is here
+  std::vector<VersionWay> deltas;   // rising
   uint64_t bytes() const;
   std::vector<PlanRow> Rows() const;
 };
 
 // `is_here`: asked with each version, from the target on backwards. `has_base`: the model that the run began with is,
 // too. kNotFound: it does not lead anywhere.
-Result<UpdateRoute> FindRoute(UpdateStore& store, uint64_t target, const std::function<bool(uint64_t)>& is_here,
-                              bool has_base);
+Result<VersionRoute> FindRoute(VersionStore& store, uint64_t target, const std::function<bool(uint64_t)>& is_here,
+                               bool has_base);
 
 }  // namespace wdelta

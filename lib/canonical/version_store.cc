@@ -43,23 +43,23 @@ Result<> FetchFile(Remote& remote, const std::string& key, const std::string& pa
 
 }  // namespace
 
-std::string UpdateStore::KeyOf(uint64_t version, const std::string& name) const {
-  return prefix_ + UpdateFolder(version) + "/" + name;
+std::string VersionStore::KeyOf(uint64_t version, const std::string& name) const {
+  return prefix_ + VersionFolder(version) + "/" + name;
 }
 
-Result<std::optional<LatestUpdate>> UpdateStore::ReadPointer() {
+Result<std::optional<LatestVersion>> VersionStore::ReadPointer() {
   Result<ObjectPiece> piece = remote_.Read(kLatestKey, 0, kMaxPointerBytes + 1);
-  if (!piece.ok() && piece.error().kind == ErrorKind::kNotFound) return std::optional<LatestUpdate>();
+  if (!piece.ok() && piece.error().kind == ErrorKind::kNotFound) return std::optional<LatestVersion>();
   if (!piece.ok()) return piece.TakeError();
-  Result<UpdatePointer> pointer = ParsePointer(AsText(piece->bytes));
-  if (pointer.ok()) return std::optional(LatestUpdate{std::move(*pointer), piece->version});
+  Result<VersionPointer> pointer = ParsePointer(AsText(piece->bytes));
+  if (pointer.ok()) return std::optional(LatestVersion{std::move(*pointer), piece->version});
   auto error = pointer.TakeError();
   error->message = "'" + remote_.url() + "/" + kLatestKey + "': " + error->message;
   error->path = remote_.url() + "/" + kLatestKey;
   return error;
 }
 
-Result<std::optional<uint64_t>> UpdateStore::NewestBelow(const std::string& prefix) {
+Result<std::optional<uint64_t>> VersionStore::NewestBelow(const std::string& prefix) {
   std::optional<uint64_t> newest;
   std::string after;
   for (bool more = true; more;) {
@@ -67,7 +67,7 @@ Result<std::optional<uint64_t>> UpdateStore::NewestBelow(const std::string& pref
     for (const ObjectInfo& object : page.objects) {
       const std::string_view rest = std::string_view(object.key).substr(prefix.size());
       const size_t slash = rest.find('/');
-      const std::optional<uint64_t> version = UpdateOfFolder(rest.substr(0, slash));
+      const std::optional<uint64_t> version = VersionOfFolder(rest.substr(0, slash));
       if (version && slash != std::string_view::npos && rest.substr(slash + 1) == kIndexFile) {
         newest = std::max(newest.value_or(0), *version);
       }
@@ -78,19 +78,19 @@ Result<std::optional<uint64_t>> UpdateStore::NewestBelow(const std::string& pref
   return newest;
 }
 
-Result<LatestUpdate> UpdateStore::FindLatest() {
-  WD_ASSIGN(const std::optional<LatestUpdate> pointed, ReadPointer());
-  return pointed ? Result<LatestUpdate>(*pointed) : FindUnpointed();
+Result<LatestVersion> VersionStore::FindLatest() {
+  WD_ASSIGN(const std::optional<LatestVersion> pointed, ReadPointer());
+  return pointed ? Result<LatestVersion>(*pointed) : FindUnpointed();
 }
 
-Result<LatestUpdate> UpdateStore::FindUnpointed() {
-  for (const char* prefix : {kUpdatePrefix, ""}) {
+Result<LatestVersion> VersionStore::FindUnpointed() {
+  for (const char* prefix : {kVersionPrefix, ""}) {
     Result<std::optional<uint64_t>> newest = NewestBelow(prefix);
     if (!newest.ok() && newest.error().kind == ErrorKind::kRefused) break;  // it cannot list
     if (!newest.ok()) return newest.TakeError();
     if (!*newest) continue;
     prefix_ = prefix;
-    return LatestUpdate{{"", **newest}, ""};
+    return LatestVersion{{"", **newest}, ""};
   }
   Error error{ErrorKind::kNotFound, "'" + remote_.url() + "' holds no history, and no versions of other systems"};
   error.path = remote_.url();
@@ -98,10 +98,10 @@ Result<LatestUpdate> UpdateStore::FindUnpointed() {
   return error;
 }
 
-Result<CanonicalIndex> UpdateStore::ReadIndex(uint64_t version) {
+Result<CanonicalIndex> VersionStore::ReadIndex(uint64_t version) {
   const std::string key = KeyOf(version, kIndexFile);
   const auto failed = [&](Error error, const std::string& why) {
-    error.message = "version " + UpdateName(version) + " of '" + remote_.url() + "' " + why;
+    error.message = "version " + VersionName(version) + " of '" + remote_.url() + "' " + why;
     error.path = remote_.url() + "/" + key;
     return error;
   };
@@ -113,22 +113,22 @@ Result<CanonicalIndex> UpdateStore::ReadIndex(uint64_t version) {
   Result<CanonicalIndex> index = ReadCanonicalIndex(AsText(piece->bytes));
   if (!index.ok()) return failed(index.error(), "cannot be read: " + index.error().message);
   if (!index->is_delta()) return index;
-  if (UpdateNumber(index->Value("version")) != version) {
+  if (VersionNumber(index->Value("version")) != version) {
     return failed(Error{ErrorKind::kIntegrity, ""}, "says that it is '" + index->Value("version") + "'");
   }
-  const std::optional<uint64_t> base = UpdateNumber(index->Value("base_version"));
+  const std::optional<uint64_t> base = VersionNumber(index->Value("base_version"));
   if (!base || *base >= version) {
     return failed(Error{ErrorKind::kIntegrity, ""}, "says that its base is '" + index->Value("base_version") + "'");
   }
   return index;
 }
 
-Result<std::string> UpdateStore::MarkOf(uint64_t version) {
+Result<std::string> VersionStore::MarkOf(uint64_t version) {
   WD_ASSIGN(const std::optional<ObjectInfo> info, remote_.Stat(KeyOf(version, kIndexFile)));
   return info ? std::to_string(info->size) + " bytes at " + std::to_string(info->modified) : std::string();
 }
 
-Result<std::vector<std::string>> UpdateStore::KeysOf(uint64_t version) {
+Result<std::vector<std::string>> VersionStore::KeysOf(uint64_t version) {
   std::vector<std::string> keys;
   const std::string prefix = KeyOf(version, "");
   for (bool more = true; more;) {
@@ -139,7 +139,7 @@ Result<std::vector<std::string>> UpdateStore::KeysOf(uint64_t version) {
   return keys;
 }
 
-Result<Sha256Digest> UpdateStore::SealOf(uint64_t version) {
+Result<Sha256Digest> VersionStore::SealOf(uint64_t version) {
   WD_ASSIGN(const std::vector<std::string> keys, KeysOf(version));
   Sha256 sha256;
   WD_TRY(RunOrdered<std::string>(
@@ -155,8 +155,8 @@ Result<Sha256Digest> UpdateStore::SealOf(uint64_t version) {
   return sha256.Finish();
 }
 
-Result<std::vector<UpdateFile>> UpdateStore::FilesOf(uint64_t version, const CanonicalIndex& index) {
-  std::vector<UpdateFile> files;
+Result<std::vector<VersionFile>> VersionStore::FilesOf(uint64_t version, const CanonicalIndex& index) {
+  std::vector<VersionFile> files;
   std::vector<std::string> names;
   if (index.is_delta()) {
     names = index.Shards();
@@ -171,7 +171,7 @@ Result<std::vector<UpdateFile>> UpdateStore::FilesOf(uint64_t version, const Can
   for (const std::string& name : names) {
     if (index.is_delta() && name != kIndexFile && name != kSumsFile && !IsPlainShardName(name)) {
       return Error{ErrorKind::kRefused,
-                   "version " + UpdateName(version) + " has a shard whose name leads elsewhere: '" + name + "'",
+                   "version " + VersionName(version) + " has a shard whose name leads elsewhere: '" + name + "'",
                    "do not trust who sent it"};
     }
     WD_TRY(CheckCompanionPath(name));
@@ -179,23 +179,23 @@ Result<std::vector<UpdateFile>> UpdateStore::FilesOf(uint64_t version, const Can
     if (!info && name == kSumsFile) continue;  // others do not have it
     if (!info) {
       return Error{ErrorKind::kNotFound,
-                   "'" + name + "' of version " + UpdateName(version) + " is not in '" + remote_.url() + "'"};
+                   "'" + name + "' of version " + VersionName(version) + " is not in '" + remote_.url() + "'"};
     }
     files.push_back({name, info->size});
   }
   return files;
 }
 
-Result<> UpdateStore::Fetch(uint64_t version, const std::vector<UpdateFile>& files, const std::string& folder,
-                            unsigned jobs, const Context& context, uint64_t* wire_bytes) {
+Result<> VersionStore::Fetch(uint64_t version, const std::vector<VersionFile>& files, const std::string& folder,
+                             unsigned jobs, const Context& context, uint64_t* wire_bytes) {
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
   if (failed) return SystemError("create", folder, failed.value());
   const std::string list = folder + ".json";  // of what is complete, beside it
   WD_ASSIGN(StateFile complete, StateFile::Read(list));
   Progress progress;
-  for (const UpdateFile& file : files) progress.total_bytes += file.bytes;
-  for (const UpdateFile& file : files) {
+  for (const VersionFile& file : files) progress.total_bytes += file.bytes;
+  for (const VersionFile& file : files) {
     const std::string key = KeyOf(version, file.name), path = folder + "/" + file.name;
     const uint64_t size = std::filesystem::file_size(path, failed);
     const bool may_be_here = !failed && complete.Has(file.name);
@@ -222,8 +222,8 @@ Result<> UpdateStore::Fetch(uint64_t version, const std::vector<UpdateFile>& fil
   return {};
 }
 
-Result<bool> UpdateStore::MovePointer(const std::optional<LatestUpdate>& before, const UpdatePointer& pointer,
-                                      bool single_writer) {
+Result<bool> VersionStore::MovePointer(const std::optional<LatestVersion>& before, const VersionPointer& pointer,
+                                       bool single_writer) {
   const std::string text = PointerText(pointer);
   const WriteRule rule = single_writer ? WriteRule::kReplace : before ? WriteRule::kIfVersion : WriteRule::kIfAbsent;
   const std::string seen = rule == WriteRule::kIfVersion ? before->seen : "";

@@ -19,27 +19,27 @@
 namespace wdelta {
 
 // The newest version, and what has to be so for the pointer to be replaced.
-struct LatestUpdate {
-  UpdatePointer pointer;
+struct LatestVersion {
+  VersionPointer pointer;
   std::string seen;  // the version of the pointer's object; empty: there is no pointer
 };
 
-struct UpdateFile {
+struct VersionFile {
   std::string name;
   uint64_t bytes = 0;
 };
 
-class UpdateStore {
+class VersionStore {
  public:
-  explicit UpdateStore(Remote& remote) : remote_(remote) {}
+  explicit VersionStore(Remote& remote) : remote_(remote) {}
   Remote& remote() const { return remote_; }
 
   // One request: what the pointer says; nullopt if there is none.
-  Result<std::optional<LatestUpdate>> ReadPointer();
+  Result<std::optional<LatestVersion>> ReadPointer();
   // The same, and where there is no pointer what a listing shows. kNotFound: nothing is there.
-  Result<LatestUpdate> FindLatest();
+  Result<LatestVersion> FindLatest();
   // What a listing shows, for who knows that there is no pointer; kNotFound as above.
-  Result<LatestUpdate> FindUnpointed();
+  Result<LatestVersion> FindUnpointed();
 
   // kNotFound if there is no such version, or not all of it yet.
   Result<CanonicalIndex> ReadIndex(uint64_t version);
@@ -47,10 +47,10 @@ class UpdateStore {
   Result<std::string> MarkOf(uint64_t version);
   // The files of a version: of a delta its shards, and the list of their checksums if there is one, of a whole
   // checkpoint all that is there; the index always.
-  Result<std::vector<UpdateFile>> FilesOf(uint64_t version, const CanonicalIndex& index);
+  Result<std::vector<VersionFile>> FilesOf(uint64_t version, const CanonicalIndex& index);
   // Brings those into `folder`, by several at a time. What is there already from an earlier attempt is kept if the
   // object is still the same. Adds what went over the wire to `wire_bytes`.
-  Result<> Fetch(uint64_t version, const std::vector<UpdateFile>& files, const std::string& folder, unsigned jobs,
+  Result<> Fetch(uint64_t version, const std::vector<VersionFile>& files, const std::string& folder, unsigned jobs,
                  const Context& context, uint64_t* wire_bytes);
 
   // ---- For the one who publishes ----
@@ -61,14 +61,15 @@ class UpdateStore {
   // written there.
   Result<Sha256Digest> SealOf(uint64_t version);
   // False: somebody else has moved the pointer since `before` was read.
-  Result<bool> MovePointer(const std::optional<LatestUpdate>& before, const UpdatePointer& pointer, bool single_writer);
+  Result<bool> MovePointer(const std::optional<LatestVersion>& before, const VersionPointer& pointer,
+                           bool single_writer);
   std::string KeyOf(uint64_t version, const std::string& name) const;
 
  private:
   Result<std::optional<uint64_t>> NewestBelow(const std::string& prefix);
 
   Remote& remote_;
-  std::string prefix_ = kUpdatePrefix;
+  std::string prefix_ = kVersionPrefix;
 };
 
 }  // namespace wdelta

@@ -19,13 +19,13 @@ Result<> VersionUpload::ClearAway(bool is_ours) {
   const std::string index = store_.KeyOf(pointer_.version, kIndexFile);
   if (!is_ours && std::find(keys.begin(), keys.end(), index) != keys.end()) {
     return Error{ErrorKind::kConflict,
-                 "version " + UpdateName(pointer_.version) + " is in '" + store_.remote().url() + "' already, and '" +
+                 "version " + VersionName(pointer_.version) + " is in '" + store_.remote().url() + "' already, and '" +
                      kLatestKey + "' does not point to it",
-                 "if nobody needs it, remove 'updates/" + UpdateFolder(pointer_.version) + "' there"};
+                 "if nobody needs it, remove 'updates/" + VersionFolder(pointer_.version) + "' there"};
   }
   if (!is_ours && !request_.single_writer) {
     return Error{ErrorKind::kConflict,
-                 "files of version " + UpdateName(pointer_.version) + " are in '" + store_.remote().url() +
+                 "files of version " + VersionName(pointer_.version) + " are in '" + store_.remote().url() +
                      "' already: another push is under way, or was cut off",
                  "if no other push is running, '--single-writer' clears them away"};
   }
@@ -73,10 +73,10 @@ Result<uint64_t> VersionUpload::Send(const std::string& name, const ByteSource& 
     written_.push_back(key);
     return source.size();
   }
-  return Error{
-      ErrorKind::kConflict,
-      "another push has begun to write version " + UpdateName(pointer_.version) + " of '" + store_.remote().url() + "'",
-      "push again when it is done, with its checkpoint as '--base'"};
+  return Error{ErrorKind::kConflict,
+               "another push has begun to write version " + VersionName(pointer_.version) + " of '" +
+                   store_.remote().url() + "'",
+               "push again when it is done, with its checkpoint as '--base'"};
 }
 
 Result<> VersionUpload::Commit() {

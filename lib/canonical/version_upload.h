@@ -13,8 +13,8 @@ namespace wdelta {
 class VersionUpload {
  public:
   // `before`: what the pointer says now, `pointer`: what it is to say. All must outlive this.
-  VersionUpload(UpdateStore& store, PushHome& home, const std::optional<LatestUpdate>& before,
-                const UpdatePointer& pointer, const PushRequest& request)
+  VersionUpload(VersionStore& store, PusherState& home, const std::optional<LatestVersion>& before,
+                const VersionPointer& pointer, const PushRequest& request)
       : store_(store), home_(home), before_(before), pointer_(pointer), request_(request) {}
 
   // Remembers that the version is being published, and clears away what an earlier attempt has left of it. `sums`: its
@@ -36,10 +36,10 @@ class VersionUpload {
   Result<> Upload(size_t count, const std::function<Result<uint64_t>(size_t)>& send);
   Result<> Commit();
 
-  UpdateStore& store_;
-  PushHome& home_;
-  const std::optional<LatestUpdate>& before_;
-  const UpdatePointer& pointer_;
+  VersionStore& store_;
+  PusherState& home_;
+  const std::optional<LatestVersion>& before_;
+  const VersionPointer& pointer_;
   const PushRequest& request_;
   std::mutex mutex_;
   std::vector<std::string> written_;  // keys

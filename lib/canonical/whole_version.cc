@@ -87,7 +87,7 @@ Result<WholeVersion> WrapWholeVersion(const Checkpoint& checkpoint, uint64_t ver
       whole.sums += SumLine(sha256, path);
     }
   }
-  WD_ASSIGN(whole.index, WithVersion(index, UpdateName(version)));
+  WD_ASSIGN(whole.index, WithVersion(index, VersionName(version)));
   whole.sums += SumLine(DigestSha256(AsBytes(whole.index)), kIndexFile);
   return whole;
 }

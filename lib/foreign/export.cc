@@ -9,7 +9,7 @@ namespace wdelta {
 
 namespace {
 
-Result<> CheckForms(const Checkpoint& base, const ResultSide& side, const PackRequest& request) {
+Result<> CheckForms(const Checkpoint& base, const Target& side, const PackRequest& request) {
   const auto refuse = [&](std::string_view tensor, const char* what) {
     Error error{ErrorKind::kRefused,
                 "tensor '" + Shorten(tensor) + "' was " + what + ", which '--format " + request.format + "' cannot say",
@@ -74,8 +74,8 @@ Result<std::unique_ptr<ForeignWriter>> ForeignWriterFor(const PackRequest& reque
                    : CreateTrl(request.output, options);
 }
 
-Result<PackReport> ExportDelta(const Checkpoint& base, const ResultSide& side, const PackRequest& request,
-                               ForeignWriter& writer, const ChainSide* chain, const Context& context) {
+Result<PackReport> ExportDelta(const Checkpoint& base, const Target& side, const PackRequest& request,
+                               ForeignWriter& writer, const ChainTarget* chain, const Context& context) {
   WD_TRY(CheckForms(base, side, request));
   std::vector<uint64_t> changed(side.tensors().size());
   // All blocks are handed on, with their old bytes: the formats have checksums of whole tensors.

@@ -8,7 +8,7 @@ namespace wdelta {
 
 namespace {
 
-class Self final : public ResultSide {
+class Self final : public Target {
  public:
   explicit Self(const Checkpoint& checkpoint) : checkpoint_(checkpoint) {}
   const Layout& layout() const override { return checkpoint_.layout(); }
@@ -40,35 +40,35 @@ Error OfTensor(const ForeignDelta& delta, const std::string& name, ErrorKind kin
 
 }  // namespace
 
-std::unique_ptr<ResultSide> SelfSide(const Checkpoint& checkpoint) {
+std::unique_ptr<Target> SelfTarget(const Checkpoint& checkpoint) {
   return std::make_unique<Self>(checkpoint);
 }
 
 // What one delta does to a tensor.
-struct ForeignSide::Turning {
+struct ForeignTarget::TensorPatch {
   const ForeignDelta* delta = nullptr;
   size_t index = 0;  // in the delta
   std::unique_ptr<ForeignStream> stream;
   ForeignHasher hasher;
   std::string checksum;  // of what it makes, once all blocks have passed
 
-  Turning(const ForeignDelta& of, size_t at) : delta(&of), index(at), hasher(wanted().checksum_kind) {}
+  TensorPatch(const ForeignDelta& of, size_t at) : delta(&of), index(at), hasher(wanted().checksum_kind) {}
   const ForeignTensor& wanted() const { return delta->tensors()[index]; }
 };
 
 // A tensor that is being turned, by one delta or by several.
-struct ForeignSide::TurnedTensor {
+struct ForeignTarget::PatchedTensor {
   uint64_t next = 0;  // the block whose turn it is
   uint64_t blocks = 0;
-  size_t passed = 0;             // so many of the turnings are behind it
-  std::deque<Turning> turnings;  // in the order of the deltas
+  size_t passed = 0;                 // so many of the turnings are behind it
+  std::deque<TensorPatch> turnings;  // in the order of the deltas
   std::optional<ForeignHasher> hasher;
   std::string checksum;  // of what is before, by the means of the first turning
 };
 
-Result<std::unique_ptr<ForeignSide>> ForeignSide::Open(const ResultSide& before, const Deltas& deltas,
-                                                       const Passed& passed) {
-  std::unique_ptr<ForeignSide> side(new ForeignSide(before));
+Result<std::unique_ptr<ForeignTarget>> ForeignTarget::Open(const Target& before, const Deltas& deltas,
+                                                           const Passed& passed) {
+  std::unique_ptr<ForeignTarget> side(new ForeignTarget(before));
   side->turned_.resize(before.tensors().size());
   for (const std::unique_ptr<ForeignDelta>& delta : deltas) {
     for (size_t i = 0; i < delta->tensors().size(); ++i) {
@@ -85,9 +85,9 @@ Result<std::unique_ptr<ForeignSide>> ForeignSide::Open(const ResultSide& before,
         return OfTensor(*delta, wanted.name, ErrorKind::kConflict, "has another type or shape in the base");
       }
       const auto at = static_cast<size_t>(tensor - before.tensors().data());
-      std::shared_ptr<TurnedTensor>& turned = side->turned_[at];
+      std::shared_ptr<PatchedTensor>& turned = side->turned_[at];
       if (!turned) {
-        turned = std::make_shared<TurnedTensor>();
+        turned = std::make_shared<PatchedTensor>();
         turned->blocks = BlockCount(tensor->bytes);
         turned->passed = passed[at];
         turned->hasher.emplace(wanted.checksum_kind);
@@ -103,12 +103,12 @@ Result<std::unique_ptr<ForeignSide>> ForeignSide::Open(const ResultSide& before,
 }
 
 // A stream is opened when its tensor comes: each has buffers of its own, and there may be thousands.
-Result<> ForeignSide::TurnBlock(const Tensor& tensor, TurnedTensor& turned, uint64_t block, MutableByteSpan bytes) {
+Result<> ForeignTarget::ApplyBlock(const Tensor& tensor, PatchedTensor& turned, uint64_t block, MutableByteSpan bytes) {
   const bool last = block + 1 == turned.blocks;
   turned.hasher->Update(bytes);
   if (last) turned.checksum = turned.hasher->Finish();
   for (size_t i = turned.passed; i < turned.turnings.size(); ++i) {
-    Turning& turning = turned.turnings[i];
+    TensorPatch& turning = turned.turnings[i];
     if (block == 0) {
       WD_ASSIGN(turning.stream, turning.delta->Open(turning.index, tensor.dtype, tensor.shape));
     }
@@ -123,9 +123,9 @@ Result<> ForeignSide::TurnBlock(const Tensor& tensor, TurnedTensor& turned, uint
   return {};
 }
 
-Result<LoadedBlock> ForeignSide::Load(uint32_t index, uint64_t block, WalkScratch& scratch) const {
+Result<LoadedBlock> ForeignTarget::Load(uint32_t index, uint64_t block, WalkScratch& scratch) const {
   Result<LoadedBlock> loaded = before_.Load(index, block, scratch);
-  TurnedTensor* const turned = turned_[index].get();
+  PatchedTensor* const turned = turned_[index].get();
   if (!turned) return loaded;
   if (loaded.ok() && loaded->new_block.data() != scratch.new_bytes.data()) {
     scratch.new_bytes.assign(loaded->new_block.begin(), loaded->new_block.end());
@@ -136,7 +136,7 @@ Result<LoadedBlock> ForeignSide::Load(uint32_t index, uint64_t block, WalkScratc
     turn_passed_.wait(lock, [&] { return turned->next == block || failure_; });
     if (!failure_ && !loaded.ok()) failure_ = loaded.error();
     if (!failure_) {
-      const Result<> done = TurnBlock(tensors()[index], *turned, block, scratch.new_bytes);
+      const Result<> done = ApplyBlock(tensors()[index], *turned, block, scratch.new_bytes);
       if (!done.ok()) failure_ = done.error();
     }
     failure = failure_;
@@ -151,13 +151,13 @@ Result<LoadedBlock> ForeignSide::Load(uint32_t index, uint64_t block, WalkScratc
   return loaded;
 }
 
-Result<ForeignSide::Passed> ForeignSide::Judge() const {
+Result<ForeignTarget::Passed> ForeignTarget::Judge() const {
   Passed passed(turned_.size());
   for (size_t at = 0; at < turned_.size(); ++at) {
     if (!turned_[at]) continue;
-    const std::deque<Turning>& turnings = turned_[at]->turnings;
+    const std::deque<TensorPatch>& turnings = turned_[at]->turnings;
     passed[at] = turned_[at]->passed;
-    const auto is_wrong = [](const Turning& turning) {
+    const auto is_wrong = [](const TensorPatch& turning) {
       return turning.wanted().checksum_kind != ForeignChecksum::kNone && turning.checksum != turning.wanted().checksum;
     };
     const auto wrong = std::find_if(turnings.begin() + static_cast<ptrdiff_t>(passed[at]), turnings.end(), is_wrong);

@@ -13,17 +13,16 @@
 namespace wdelta {
 
 // A checkpoint that is its own base.
-std::unique_ptr<ResultSide> SelfSide(const Checkpoint& checkpoint);
+std::unique_ptr<Target> SelfTarget(const Checkpoint& checkpoint);
 
-class ForeignSide final : public ResultSide {
+class ForeignTarget final : public Target {
  public:
   using Deltas = std::vector<std::unique_ptr<ForeignDelta>>;
   // For each tensor of the result, how many of the deltas that touch it are behind it already: they are passed over.
   using Passed = std::vector<size_t>;
 
   // Fails with kConflict if `before` does not have the tensors of the deltas. Both must outlive it. For one walk.
-  static Result<std::unique_ptr<ForeignSide>> Open(const ResultSide& before, const Deltas& deltas,
-                                                   const Passed& passed);
+  static Result<std::unique_ptr<ForeignTarget>> Open(const Target& before, const Deltas& deltas, const Passed& passed);
 
   const Layout& layout() const override { return before_.layout(); }
   const std::vector<Tensor>& tensors() const override { return before_.tensors(); }
@@ -38,13 +37,13 @@ class ForeignSide final : public ResultSide {
   Result<Passed> Judge() const;
 
  private:
-  struct Turning;
-  struct TurnedTensor;
-  explicit ForeignSide(const ResultSide& before) : before_(before) {}
-  static Result<> TurnBlock(const Tensor& tensor, TurnedTensor& turned, uint64_t block, MutableByteSpan bytes);
+  struct TensorPatch;
+  struct PatchedTensor;
+  explicit ForeignTarget(const Target& before) : before_(before) {}
+  static Result<> ApplyBlock(const Tensor& tensor, PatchedTensor& turned, uint64_t block, MutableByteSpan bytes);
 
-  const ResultSide& before_;
-  std::vector<std::shared_ptr<TurnedTensor>> turned_;  // for each tensor of the result; null: it stays
+  const Target& before_;
+  std::vector<std::shared_ptr<PatchedTensor>> turned_;  // for each tensor of the result; null: it stays
   mutable std::mutex mutex_;
   mutable std::condition_variable turn_passed_;
   mutable std::optional<Error> failure_;  // the first; there is no turn after it

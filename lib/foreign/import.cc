@@ -12,17 +12,17 @@ namespace wdelta {
 namespace {
 
 // A pack of what leads from `base` through `before` to the result of the deltas.
-Result<std::unique_ptr<DeltaReader>> ImportDeltas(const Checkpoint& base, const ResultSide& before,
-                                                  const ForeignSide::Deltas& deltas, std::optional<File>& made,
+Result<std::unique_ptr<DeltaReader>> ImportDeltas(const Checkpoint& base, const Target& before,
+                                                  const ForeignTarget::Deltas& deltas, std::optional<File>& made,
                                                   const Context& context) {
   const std::string path = TemporaryPath("import");
-  ForeignSide::Passed passed(before.tensors().size());
+  ForeignTarget::Passed passed(before.tensors().size());
   for (;;) {
-    WD_ASSIGN(const std::unique_ptr<ForeignSide> side, ForeignSide::Open(before, deltas, passed));
+    WD_ASSIGN(const std::unique_ptr<ForeignTarget> side, ForeignTarget::Open(before, deltas, passed));
     WD_ASSIGN(Written written, WriteDelta(&base, *side, context, [&](const DeltaIndex& plan) {
                 return CreatePack(path, plan, {Level::kFast, nullptr, false});
               }));
-    WD_ASSIGN(const ForeignSide::Passed found, side->Judge());
+    WD_ASSIGN(const ForeignTarget::Passed found, side->Judge());
     if (found != passed) {  // those are not to be turned again
       passed = found;
       continue;
@@ -61,10 +61,10 @@ void TellUnproved(const ForeignDelta& delta, const Context& context) {
 }
 
 // Puts foreign deltas behind `opened.deltas`: all of them become one pack.
-Result<> AddForeign(const ForeignSide::Deltas& deltas, DeltasOnBase& opened, const Context& context) {
-  std::unique_ptr<ResultSide> before;
+Result<> AddForeign(const ForeignTarget::Deltas& deltas, DeltasOnBase& opened, const Context& context) {
+  std::unique_ptr<Target> before;
   if (opened.deltas.empty()) {
-    before = SelfSide(*opened.base);
+    before = SelfTarget(*opened.base);
   } else {
     WD_ASSIGN(before, OpenChain(opened.base.get(), std::move(opened.deltas)));
   }
@@ -92,7 +92,7 @@ Result<DeltasOnBase> OpenOnBase(const std::string& base, const std::vector<std::
     return opened;
   }
   std::string version;  // that the foreign delta just before leads to
-  ForeignSide::Deltas waiting;
+  ForeignTarget::Deltas waiting;
   size_t next_own = 0;
   for (size_t i = 0; i < paths.size(); ++i) {
     const bool is_own = next_own < own.size() && own[next_own] == paths[i];

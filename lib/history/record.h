@@ -7,9 +7,13 @@
 // before it (FirstCovered): from any record a walk over 500 earlier ones takes six reads at most.
 #pragma once
 
+#include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
-#include "pack/container.h"
+#include "core/digest.h"
+#include "core/words.h"
 
 namespace wdelta {
 

@@ -24,8 +24,8 @@ std::vector<std::pair<std::string, std::string>> FilesOf(const std::string& sour
 
 }  // namespace
 
-Result<PushHome> PushHome::Open(const std::string& beside, const std::string& remote_url, const std::string& mirror,
-                                double lock_wait) {
+Result<PusherState> PusherState::Open(const std::string& beside, const std::string& remote_url,
+                                      const std::string& mirror, double lock_wait) {
   const std::string hash = Hex(DigestSha256(AsBytes(remote_url))).substr(0, 12);
   // Absolute, because the parent of "." is not to be found in its name.
   const std::string place = fs::absolute(beside).lexically_normal().string();
@@ -35,55 +35,55 @@ Result<PushHome> PushHome::Open(const std::string& beside, const std::string& re
   if (failed) return SystemError("create", folder, failed.value());
   WD_ASSIGN(File lock, LockFolder(folder + "/lock", folder, lock_wait));
   WD_ASSIGN(StateFile state, StateFile::Read(folder + "/state.json"));
-  PushHome home(folder, std::move(lock), std::move(state), !IsInMemory(folder));
+  PusherState home(folder, std::move(lock), std::move(state), !IsInMemory(folder));
   RemoveTemporaries(folder);
   home.state_.Set("remote", remote_url);
   if (!mirror.empty()) home.base_key_ = "state of mirror " + fs::absolute(mirror).lexically_normal().string();
   return home;
 }
 
-bool PushHome::HasKeptBase() const {
+bool PusherState::HasKeptBase() const {
   return fs::is_directory(base_path()) && base_state() != Sha256Digest{};
 }
 
-Result<> PushHome::SetBaseState(const Sha256Digest& state) {
+Result<> PusherState::SetBaseState(const Sha256Digest& state) {
   state_.Set(base_key_, state);
   return SaveState();
 }
 
-Result<> PushHome::SetStoreProved() {
+Result<> PusherState::SetStoreProved() {
   state_.Set("create_if_absent", "yes");
   return SaveState();
 }
 
-bool PushHome::HasPreparedBase() const {
+bool PusherState::HasPreparedBase() const {
   return fs::is_directory(PreparedPath());
 }
 
-Result<> PushHome::SetPublishing(uint64_t version, const Sha256Digest& state, const Sha256Digest& proof) {
+Result<> PusherState::SetPublishing(uint64_t version, const Sha256Digest& state, const Sha256Digest& proof) {
   state_.Set("publishing", version);
   state_.Set("publishing_state", state);
   state_.Set("publishing_proof", proof);
   return SaveState();
 }
 
-Result<> PushHome::SetPublishingSeal(const Sha256Digest& seal) {
+Result<> PusherState::SetPublishingSeal(const Sha256Digest& seal) {
   state_.Set("publishing_seal", seal);
   return SaveState();
 }
 
-Result<> PushHome::SetPublishedSeal(const Sha256Digest& seal) {
+Result<> PusherState::SetPublishedSeal(const Sha256Digest& seal) {
   state_.Set("published_seal", seal);
   return SaveState();
 }
 
-Result<> PushHome::StopPublishing() {
+Result<> PusherState::StopPublishing() {
   for (const char* key : {"publishing", "publishing_state", "publishing_proof", "publishing_seal"}) state_.Remove(key);
   RemoveTree(PreparedPath());
   return SaveState();
 }
 
-Result<> PushHome::FinishPublishing(const std::string& name) {
+Result<> PusherState::FinishPublishing(const std::string& name) {
   const Sha256Digest state = state_.Digest("publishing_state");
   state_.Set("published_seal", state_.Digest("publishing_seal"));
   state_.Set("published_proof", publishing_proof());
@@ -103,7 +103,7 @@ Result<> PushHome::FinishPublishing(const std::string& name) {
   return {};
 }
 
-Result<> PushHome::PrepareBase(const std::string& source, const Layout& layout, const std::string& how) const {
+Result<> PusherState::PrepareBase(const std::string& source, const Layout& layout, const std::string& how) const {
   const std::string fresh = PreparedPath();
   DropPreparedBase();
   for (const auto& [from, to] : FilesOf(source, layout)) {
@@ -120,13 +120,13 @@ Result<> PushHome::PrepareBase(const std::string& source, const Layout& layout, 
   return {};
 }
 
-Result<> PushHome::KeepBase(const std::string& source, const Layout& layout, const std::string& how,
-                            const Sha256Digest& state) {
+Result<> PusherState::KeepBase(const std::string& source, const Layout& layout, const std::string& how,
+                               const Sha256Digest& state) {
   WD_TRY(PrepareBase(source, layout, how));
   return ReplaceBase(PreparedPath(), state);
 }
 
-Result<> PushHome::ReplaceBase(const std::string& path, const Sha256Digest& state) {
+Result<> PusherState::ReplaceBase(const std::string& path, const Sha256Digest& state) {
   const std::string old_path = base_path(), new_path = BasePath(state);
   RemoveTree(new_path);
   WD_TRY(Rename(path, new_path, durable_));
@@ -135,7 +135,7 @@ Result<> PushHome::ReplaceBase(const std::string& path, const Sha256Digest& stat
   return {};
 }
 
-Result<std::optional<Spool>> PushHome::ReadSpool() const {
+Result<std::optional<Spool>> PusherState::ReadSpool() const {
   WD_ASSIGN(const StateFile file, StateFile::Read(folder_ + "/spool.json"));
   if (file.empty() || access(spool_path().c_str(), R_OK) != 0) return std::optional<Spool>();
   Spool spool;
@@ -148,7 +148,7 @@ Result<std::optional<Spool>> PushHome::ReadSpool() const {
   return std::optional<Spool>(std::move(spool));
 }
 
-Result<> PushHome::WriteSpool(const Spool& spool) const {
+Result<> PusherState::WriteSpool(const Spool& spool) const {
   StateFile file;
   file.Set("writer", spool.writer);
   if (spool.step) file.Set("step", *spool.step);
@@ -159,7 +159,7 @@ Result<> PushHome::WriteSpool(const Spool& spool) const {
   return file.Write(folder_ + "/spool.json", durable_);
 }
 
-void PushHome::DropSpool() const {
+void PusherState::DropSpool() const {
   unlink((folder_ + "/spool.json").c_str());
   unlink(spool_path().c_str());
 }

@@ -10,6 +10,7 @@
 //   version/     its delta
 #pragma once
 
+#include "checkpoint/checkpoint.h"
 #include "core/file.h"
 #include "core/state_file.h"
 #include "sync/object_transfer.h"
@@ -26,12 +27,12 @@ struct Spool {
   uint64_t number = 0;  // the record that it is to be, if nobody else is faster
 };
 
-class PushHome {
+class PusherState {
  public:
   // `beside`: the source or the mirror, whose parent folder holds the home. Waits for the lock.
   // A mirror's state is remembered by its path, apart from that of the kept base.
-  static Result<PushHome> Open(const std::string& beside, const std::string& remote_url, const std::string& mirror,
-                               double lock_wait);
+  static Result<PusherState> Open(const std::string& beside, const std::string& remote_url, const std::string& mirror,
+                                  double lock_wait);
 
   const std::string& folder() const { return folder_; }
   std::string base_path() const { return BasePath(base_state()); }
@@ -79,7 +80,7 @@ class PushHome {
   void DropSpool() const;
 
  private:
-  PushHome(std::string folder, File lock, StateFile state, bool durable)
+  PusherState(std::string folder, File lock, StateFile state, bool durable)
       : folder_(std::move(folder)), lock_(std::move(lock)), state_(std::move(state)), durable_(durable) {}
   // Named by its state, so that a new base and the note that it is the one cannot disagree.
   std::string PreparedPath() const { return folder_ + "/base.new"; }

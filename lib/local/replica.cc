@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string VersionName(uint64_t number, const Sha256Digest& state) {
+std::string CopyName(uint64_t number, const Sha256Digest& state) {
   return std::to_string(number) + "-" + Hex(state).substr(0, 12);
 }
 
@@ -71,7 +71,7 @@ void Replica::FindVersions() {
     const std::optional<uint64_t> number = NumberOf(name);
     const Sha256Digest state = state_.Digest(StateKey(name));
     if (!number || state == Sha256Digest{}) continue;
-    ReplicaVersion& version = versions_.emplace_back();
+    ReplicaCopy& version = versions_.emplace_back();
     version.name = name;
     version.number = state_.Has(NumberKey(name)) ? state_.Number(NumberKey(name)) : *number;
     version.state = state;
@@ -114,8 +114,8 @@ void Replica::RemoveUnknown() const {
   }
 }
 
-const ReplicaVersion* Replica::current() const {
-  for (const ReplicaVersion& version : versions_) {
+const ReplicaCopy* Replica::current() const {
+  for (const ReplicaCopy& version : versions_) {
     if (version.name == current_name_) return &version;
   }
   return nullptr;
@@ -137,7 +137,7 @@ Result<> Replica::SetHookDue(bool due) {
   return SaveState();
 }
 
-Result<> Replica::BeginBuilding(const ReplicaVersion& version) {
+Result<> Replica::BeginBuilding(const ReplicaCopy& version) {
   const bool in_place = version.name == current_name_;
   building_ = version;
   if (!in_place) building_->name.clear();
@@ -186,12 +186,12 @@ void Replica::DropBuilding() {
 }
 
 Result<> Replica::Adopt(const std::string& path, const RecordEntry& entry) {
-  ReplicaVersion version;
-  version.name = VersionName(entry.number, entry.state);
+  ReplicaCopy version;
+  version.name = CopyName(entry.number, entry.state);
   // A version of a history that was followed before may have the name; it is not touched until the link has moved.
   std::error_code failed;
   for (unsigned n = 2; fs::exists(PathOf(version), failed) && !fs::equivalent(path, PathOf(version), failed); ++n) {
-    version.name = VersionName(entry.number, entry.state) + "-" + std::to_string(n);
+    version.name = CopyName(entry.number, entry.state) + "-" + std::to_string(n);
   }
   state_.Set(StateKey(version.name), entry.state);
   state_.Set(CreatedKey(version.name), entry.created);
@@ -213,7 +213,7 @@ Result<> Replica::PointCurrentAt(const std::string& name) const {
 }
 
 // After Adopt has said so in the state.
-Result<> Replica::SwitchTo(const ReplicaVersion& version) {
+Result<> Replica::SwitchTo(const ReplicaCopy& version) {
   WD_TRY(PointCurrentAt(version.name));
   for (const char* key : {"building", "building_state", "building_in_place"}) state_.Remove(key);
   FindVersions();
@@ -237,40 +237,40 @@ Result<> Replica::Relabel(const RecordEntry& entry) {
   return SaveState();
 }
 
-std::optional<ReplicaVersion> Replica::ToBePatched(bool in_place, unsigned keep) const {
+std::optional<ReplicaCopy> Replica::ToBePatched(bool in_place, unsigned keep) const {
   if (building_) return building_;
-  const ReplicaVersion* newest = current();
+  const ReplicaCopy* newest = current();
   if (in_place) return newest ? std::optional(*newest) : std::nullopt;
   if (versions_.size() < std::max(2U, keep)) return std::nullopt;
-  for (const ReplicaVersion& version : versions_) {
+  for (const ReplicaCopy& version : versions_) {
     if (!newest || version.name != newest->name) return version;
   }
   return std::nullopt;
 }
 
 Result<> Replica::RemoveOld(unsigned keep) {
-  std::vector<ReplicaVersion> removable;
-  for (const ReplicaVersion& version : versions_) {
+  std::vector<ReplicaCopy> removable;
+  for (const ReplicaCopy& version : versions_) {
     if (version.name != current_name_) removable.push_back(version);
   }
   const size_t kept = keep > 0 ? keep - 1 : 0;  // beside the current one
   removable.resize(removable.size() - std::min(kept, removable.size()));
-  for (const ReplicaVersion& version : removable) {
+  for (const ReplicaCopy& version : removable) {
     for (const auto& key : {StateKey, NumberKey, StepKey, CreatedKey}) state_.Remove(key(version.name));
   }
   WD_TRY(SaveState());  // first forgotten, then removed: half a version is none
-  for (const ReplicaVersion& version : removable) RemoveTree(PathOf(version));
+  for (const ReplicaCopy& version : removable) RemoveTree(PathOf(version));
   FindVersions();
   return {};
 }
 
-Result<std::optional<ReplicaVersion>> CurrentVersionIn(const std::string& folder) {
+Result<std::optional<ReplicaCopy>> CurrentCopyIn(const std::string& folder) {
   std::error_code failed;
   const std::string state_path = folder + "/.wdelta/state.json";
   const fs::path link = fs::read_symlink(folder + "/current", failed);
-  if (failed || !fs::exists(state_path)) return std::optional<ReplicaVersion>();
+  if (failed || !fs::exists(state_path)) return std::optional<ReplicaCopy>();
   WD_ASSIGN(const StateFile state, StateFile::Read(state_path));
-  ReplicaVersion version;
+  ReplicaCopy version;
   version.name = link.filename().string();
   version.number = NumberOf(version.name).value_or(0);
   version.state = state.Digest(StateKey(version.name));

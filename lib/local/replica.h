@@ -19,7 +19,7 @@
 
 namespace wdelta {
 
-struct ReplicaVersion {
+struct ReplicaCopy {
   std::string name;  // of its folder; empty while it is none
   uint64_t number = 0;
   Sha256Digest state{};
@@ -34,16 +34,16 @@ class Replica {
   static Result<Replica> Open(const std::string& folder, double lock_wait);
 
   const std::string& folder() const { return folder_; }
-  bool durable() const { return durable_; }                                  // false on a file system in memory
-  const std::vector<ReplicaVersion>& versions() const { return versions_; }  // oldest first
-  const ReplicaVersion* current() const;                                     // null: none yet
+  bool durable() const { return durable_; }                               // false on a file system in memory
+  const std::vector<ReplicaCopy>& versions() const { return versions_; }  // oldest first
+  const ReplicaCopy* current() const;                                     // null: none yet
   // A version on its way: what it was when its rebuilding began.
-  const std::optional<ReplicaVersion>& building() const { return building_; }
-  std::string PathOf(const ReplicaVersion& version) const { return folder_ + "/versions/" + version.name; }
+  const std::optional<ReplicaCopy>& building() const { return building_; }
+  std::string PathOf(const ReplicaCopy& version) const { return folder_ + "/versions/" + version.name; }
   // Where the version on its way lies.
   std::string BuildingPath() const;
   // The version that is to be patched into the next one; none: a copy has to be made.
-  std::optional<ReplicaVersion> ToBePatched(bool in_place, unsigned keep) const;
+  std::optional<ReplicaCopy> ToBePatched(bool in_place, unsigned keep) const;
   std::string PacksPath() const { return folder_ + "/.wdelta/packs"; }
   PackStore packs() const { return PackStore(PacksPath()); }
 
@@ -62,7 +62,7 @@ class Replica {
   Result<> SetHookDue(bool due);
 
   // Takes `version` out of the row of versions to be patched; in place it stays where it is.
-  Result<> BeginBuilding(const ReplicaVersion& version);
+  Result<> BeginBuilding(const ReplicaCopy& version);
   // The same with a checkpoint that lies elsewhere in this folder.
   Result<> BeginBuildingWith(const std::string& path, uint64_t number, const Sha256Digest& state);
   // It has come as far as this.
@@ -88,7 +88,7 @@ class Replica {
   std::string AsidePath() const { return folder_ + "/.wdelta/building"; }
   Result<> Recover();
   void RemoveUnknown() const;
-  Result<> SwitchTo(const ReplicaVersion& version);
+  Result<> SwitchTo(const ReplicaCopy& version);
   void FindVersions();
   Result<> SaveState() const { return state_.Write(folder_ + "/.wdelta/state.json", durable_); }
   Result<> PointCurrentAt(const std::string& name) const;
@@ -99,13 +99,13 @@ class Replica {
   bool durable_;
   bool marked_ = false;
   bool was_patched_ = false;  // the current version is no longer what its name says
-  std::vector<ReplicaVersion> versions_;
+  std::vector<ReplicaCopy> versions_;
   std::string current_name_;
-  std::optional<ReplicaVersion> building_;
+  std::optional<ReplicaCopy> building_;
 };
 
 // The current version of the folder, without its lock; nullopt if it is no folder that a pull keeps.
-Result<std::optional<ReplicaVersion>> CurrentVersionIn(const std::string& folder);
+Result<std::optional<ReplicaCopy>> CurrentCopyIn(const std::string& folder);
 
 // Takes the lock of a folder, waiting up to `wait` seconds; the message of kBusy says who has it.
 Result<File> LockFolder(const std::string& path, const std::string& what, double wait);

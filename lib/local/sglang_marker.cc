@@ -62,7 +62,7 @@ Result<std::optional<uint64_t>> SglangMarker::Read() const {
       if (is_verdict) is_valid = type == JsonReader::Type::kTrue;
       if (is_version && type == JsonReader::Type::kString) {
         WD_ASSIGN(const std::string_view text, json.String());
-        version = UpdateNumber(text);
+        version = VersionNumber(text);
       } else if (is_version && type == JsonReader::Type::kNumber) {
         WD_ASSIGN(version, json.UnsignedInteger());
       } else {
@@ -89,7 +89,7 @@ Result<> SglangMarker::Clear(const std::string& path, bool durable) {
 
 Result<> SglangMarker::Write(const std::string& path, uint64_t version, bool durable) {
   WD_TRY(MakeFolder(path));
-  const std::string text = "{\"version\": \"" + UpdateName(version) + "\"}";
+  const std::string text = "{\"version\": \"" + VersionName(version) + "\"}";
   WD_ASSIGN(const std::unique_ptr<ByteSink> sink, OpenSink(StateOf(path), durable));
   WD_TRY(sink->Write(AsBytes(text)));
   return sink->Commit();
@@ -101,7 +101,7 @@ void SglangMarker::Remove(const std::string& path) {
 
 Result<std::optional<SglangMarker>> KeepMarker(Replica& replica, double lock_wait, const Context& context) {
   replica.SetMarked();
-  const ReplicaVersion* current = replica.current();
+  const ReplicaCopy* current = replica.current();
   if (!current) return std::optional<SglangMarker>();
   const std::string path = replica.PathOf(*current);
   WD_ASSIGN(SglangMarker marker, SglangMarker::Take(path, lock_wait));
@@ -125,7 +125,7 @@ Result<std::optional<SglangMarker>> KeepMarker(Replica& replica, double lock_wai
   entry.number = version.value_or(current->number);
   entry.state = digests.state;
   entry.created = static_cast<uint64_t>(std::time(nullptr));
-  if (version) context.note("another program has brought '" + path + "' to version " + UpdateName(*version));
+  if (version) context.note("another program has brought '" + path + "' to version " + VersionName(*version));
   WD_TRY(replica.Adopt(path, entry));
   return std::optional(std::move(marker));
 }

@@ -16,7 +16,7 @@ Result<PackReport> MeasurePack(PackRequest request, const Context& context) {
 namespace {
 
 // Tensor by tensor, because the entropies are those of whole tensors.
-Result<PeerSizes> MeasurePeers(const ResultSide& side, const Context& context) {
+Result<PeerSizes> MeasurePeers(const Target& side, const Context& context) {
   const RunLimits limits = LimitsFor(context.threads);
   std::vector<WalkScratch> scratch(limits.threads);
   std::vector<PeerMeter> meters(limits.threads);
@@ -40,7 +40,7 @@ Result<PeerSizes> MeasurePeers(const ResultSide& side, const Context& context) {
 
 }  // namespace
 
-Result<std::vector<EncodingSize>> MeasureEncodings(const ResultSide& side, const PackRequest& pack,
+Result<std::vector<EncodingSize>> MeasureEncodings(const Target& side, const PackRequest& pack,
                                                    const Context& context) {
   std::vector<EncodingSize> sizes;
   PackRequest request = pack;

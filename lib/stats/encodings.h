@@ -2,6 +2,7 @@
 #pragma once
 
 #include "walk/walk.h"
+#include "wdelta.h"
 
 namespace wdelta {
 
@@ -10,7 +11,6 @@ Result<PackReport> MeasurePack(PackRequest request, const Context& context);
 
 // `pack` makes the difference that `side` shows. Smallest last is not promised: wdelta's levels first, then others,
 // then bounds.
-Result<std::vector<EncodingSize>> MeasureEncodings(const ResultSide& side, const PackRequest& pack,
-                                                   const Context& context);
+Result<std::vector<EncodingSize>> MeasureEncodings(const Target& side, const PackRequest& pack, const Context& context);
 
 }  // namespace wdelta

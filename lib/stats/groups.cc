@@ -26,7 +26,7 @@ std::string_view ChangeName(ChangeKind kind) {
 
 namespace {
 
-std::string GroupName(const TensorChange& tensor, const ModelPlace& place, GroupBy by) {
+std::string GroupName(const TensorChange& tensor, const TensorPlace& place, GroupBy by) {
   switch (by) {
     case GroupBy::kTensor:
       return tensor.name;
@@ -50,7 +50,7 @@ class Grouping {
  public:
   explicit Grouping(GroupBy by) : by_(by) {}
 
-  void Add(const TensorChange& tensor, const ModelPlace& place, const TensorTally* tally) {
+  void Add(const TensorChange& tensor, const TensorPlace& place, const TensorTally* tally) {
     const auto [at, is_new] = row_of_.emplace(GroupName(tensor, place, by_), rows_.size());
     if (is_new) rows_.push_back({at->first});
     GroupRow& row = rows_[at->second];

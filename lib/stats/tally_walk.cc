@@ -42,7 +42,7 @@ uint64_t RowUnits(const Tensor& tensor) {
 
 uint64_t ExpertUnits(const Tensor& tensor) {
   if (tensor.shape.size() < 3 || tensor.shape[0] == 0 || tensor.shape[0] > UINT32_MAX || tensor.units() == 0) return 0;
-  const ModelPlace place = PlaceOf(tensor.name);
+  const TensorPlace place = PlaceOf(tensor.name);
   if (place.expert || ("." + place.module + ".").find(".experts.") == std::string::npos) return 0;
   return tensor.units() % tensor.shape[0] == 0 ? tensor.units() / tensor.shape[0] : 0;
 }
@@ -65,7 +65,7 @@ Result<WalkTally> TallyPair(const Checkpoint& base, const Checkpoint& next, cons
   return out;
 }
 
-Result<WalkTally> TallyChain(const Checkpoint* base, const ChainSide& chain, const Context& context) {
+Result<WalkTally> TallyChain(const Checkpoint* base, const ChainTarget& chain, const Context& context) {
   WalkTally out;
   out.tensors.resize(chain.tensors().size());
   const std::vector<Division> divisions = Divide(chain.tensors());

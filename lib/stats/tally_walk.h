@@ -2,6 +2,7 @@
 #pragma once
 
 #include "walk/chain.h"
+#include "wdelta.h"
 
 namespace wdelta {
 
@@ -16,7 +17,7 @@ struct WalkTally {
 Result<WalkTally> TallyPair(const Checkpoint& base, const Checkpoint& next, const Context& context);
 
 // Decodes the deltas, and proves the result on the way: kConflict for another base.
-Result<WalkTally> TallyChain(const Checkpoint* base, const ChainSide& chain, const Context& context);
+Result<WalkTally> TallyChain(const Checkpoint* base, const ChainTarget& chain, const Context& context);
 
 // How a tensor is divided, in units: rows of the last dimension, and, if it stacks the experts of a layer, slices of
 // the first. 0: it has no such slices.

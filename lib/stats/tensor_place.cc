@@ -48,8 +48,8 @@ std::string Joined(const std::vector<std::string_view>& parts, size_t begin, siz
 
 }  // namespace
 
-ModelPlace PlaceOf(std::string_view tensor_name) {
-  ModelPlace place;
+TensorPlace PlaceOf(std::string_view tensor_name) {
+  TensorPlace place;
   std::vector<std::string_view> parts = SplitAtDots(tensor_name);
   size_t module_begin = 0;
   for (size_t i = 1; i < parts.size(); ++i) {

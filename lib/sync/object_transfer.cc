@@ -283,9 +283,9 @@ void PackStore::KeepOnly(const std::vector<Way>& ways) const {
   }
 }
 
-ApplyRequest FollowPlan(const Plan& plan, const PackStore& packs, const std::string& base) {
+ApplyRequest FollowPlan(const Route& plan, const PackStore& packs, const std::string& base) {
   ApplyRequest apply;
-  for (const PlannedWay& way : plan.ways) apply.deltas.push_back(packs.PathOf(way.way));
+  for (const RouteWay& way : plan.ways) apply.deltas.push_back(packs.PathOf(way.way));
   apply.base = base;
   if (plan.start > 0) return apply;
   apply.base = apply.deltas.front();

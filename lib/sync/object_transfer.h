@@ -3,7 +3,8 @@
 #pragma once
 
 #include "core/file.h"
-#include "history/plan.h"
+#include "history/route.h"
+#include "pack/container.h"
 #include "remote/remote.h"
 #include "wdelta.h"
 
@@ -63,6 +64,6 @@ class PackStore {
 
 // Applying the packs of a plan, which are all there, to `base`; where they begin with an anchor, that stands for the
 // base.
-ApplyRequest FollowPlan(const Plan& plan, const PackStore& packs, const std::string& base);
+ApplyRequest FollowPlan(const Route& plan, const PackStore& packs, const std::string& base);
 
 }  // namespace wdelta

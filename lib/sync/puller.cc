@@ -30,12 +30,12 @@ class Puller {
         context_(context) {}
 
   Result<PullReport> Run() {
-    if (const ReplicaVersion* current = replica_.current()) report_.previous = current->number;
+    if (const ReplicaCopy* current = replica_.current()) report_.previous = current->number;
     WD_ASSIGN(const bool nothing_new, NothingNew());
     if (nothing_new) return Finish(true);
     WD_ASSIGN(target_, history_.Resolve(revision_));
     WD_TRY(CheckFresh());
-    const ReplicaVersion* current = replica_.current();
+    const ReplicaCopy* current = replica_.current();
     if (current && current->state == target_.state && !replica_.building()) {
       if (current->number != target_.number) WD_TRY(replica_.Relabel(target_));
       WD_TRY(RememberTarget());
@@ -43,7 +43,7 @@ class Puller {
     }
     report_.update_exists = true;
     if (request_.check) return Describe();
-    for (const ReplicaVersion& version : replica_.versions()) {  // it is here already
+    for (const ReplicaCopy& version : replica_.versions()) {  // it is here already
       if (version.state != target_.state || request_.plan) continue;
       WD_TRY(replica_.Adopt(replica_.PathOf(version), target_));
       WD_TRY(RememberTarget());
@@ -59,7 +59,7 @@ class Puller {
  private:
   // One request tells that there is nothing to do.
   Result<bool> NothingNew() {
-    const ReplicaVersion* current = replica_.current();
+    const ReplicaCopy* current = replica_.current();
     if (named_ || !current || replica_.building() || replica_.highest() != current->number) return false;
     if (replica_.url() != history_.remote().url()) return false;  // it may hold another history
     WD_ASSIGN(const News news, history_.LookPast(current->number));
@@ -103,8 +103,8 @@ class Puller {
 
   Result<> Rebuild() {
     for (unsigned attempt = 0;; ++attempt) {
-      const std::optional<ReplicaVersion> victim = replica_.ToBePatched(request_.in_place, request_.keep);
-      WD_ASSIGN(const Plan plan, MakePlan(victim));
+      const std::optional<ReplicaCopy> victim = replica_.ToBePatched(request_.in_place, request_.keep);
+      WD_ASSIGN(const Route plan, MakePlan(victim));
       if (request_.plan) return {};
       const bool patches = victim && plan.start > 0;
       if (victim && !patches && !request_.in_place) {  // its room is needed, and it was due for removal
@@ -129,13 +129,13 @@ class Puller {
     return {};
   }
 
-  Result<Plan> MakePlan(const std::optional<ReplicaVersion>& victim) {
+  Result<Route> MakePlan(const std::optional<ReplicaCopy>& victim) {
     const auto have = [&](const RecordEntry& entry) {
       if (std::find(spoilt_.begin(), spoilt_.end(), entry.number) != spoilt_.end()) return false;
       if (victim) return entry.state == victim->state;
       if (base_state_ && *base_state_ == entry.state) return true;
       return std::any_of(replica_.versions().begin(), replica_.versions().end(),
-                         [&](const ReplicaVersion& version) { return version.state == entry.state; });
+                         [&](const ReplicaCopy& version) { return version.state == entry.state; });
     };
     if (!request_.base.empty() && !base_state_ && replica_.versions().empty()) {
       WD_ASSIGN(const FileChoice files, ChoiceOf(history_.remote(), target_, {}));
@@ -158,22 +158,22 @@ class Puller {
       if (std::any_of(missing_.begin(), missing_.end(), same)) return std::nullopt;
       return packs.MissingBytes(way);
     };
-    WD_ASSIGN(const Plan plan, PlanWays(input_));
+    WD_ASSIGN(const Route plan, FindRoute(input_));
     report_.plan.clear();
-    for (const PlannedWay& way : plan.ways) {
+    for (const RouteWay& way : plan.ways) {
       report_.plan.push_back({way.way.from, way.to, way.way.bytes(), packs.MissingBytes(way.way)});
     }
     return plan;
   }
 
   // False: an object was not there, and another plan has to do without it.
-  Result<bool> Fetch(const Plan& plan) {
+  Result<bool> Fetch(const Route& plan) {
     const Stopwatch watch;
     const unsigned jobs = request_.transfer.jobs ? request_.transfer.jobs : 4;
     // A model that goes back and forth passes the same pack more than once; it is fetched once.
-    std::vector<PlannedWay> ways;
-    for (const PlannedWay& planned : plan.ways) {
-      const bool again = std::any_of(ways.begin(), ways.end(), [&](const PlannedWay& earlier) {
+    std::vector<RouteWay> ways;
+    for (const RouteWay& planned : plan.ways) {
+      const bool again = std::any_of(ways.begin(), ways.end(), [&](const RouteWay& earlier) {
         return earlier.way.objects == planned.way.objects;
       });
       if (!again) ways.push_back(planned);
@@ -221,7 +221,7 @@ class Puller {
     return error;
   }
 
-  Result<> Patch(const ReplicaVersion& victim, const Plan& plan) {
+  Result<> Patch(const ReplicaCopy& victim, const Route& plan) {
     if (!replica_.building()) WD_TRY(replica_.BeginBuilding(victim));
     const std::string path = replica_.BuildingPath();
     ApplyRequest apply = FollowPlan(plan, replica_.packs(), path);
@@ -230,11 +230,11 @@ class Puller {
     return replica_.Adopt(path, target_);
   }
 
-  Result<> Copy(const Plan& plan) {
+  Result<> Copy(const Route& plan) {
     const std::string output = replica_.folder() + "/.wdelta/new";
     RemoveTree(output);
     std::string base = request_.base;
-    for (const ReplicaVersion& version : replica_.versions()) {
+    for (const ReplicaCopy& version : replica_.versions()) {
       if (plan.start > 0 && version.state == input_.entries[plan.start - input_.entries.front().number].state) {
         base = replica_.PathOf(version);
       }
@@ -269,7 +269,7 @@ class Puller {
   }
 
   Result<PullReport> Finish(bool up_to_date) {
-    const ReplicaVersion* current = replica_.current();
+    const ReplicaCopy* current = replica_.current();
     report_.up_to_date = up_to_date;
     report_.path = replica_.PathOf(*current);
     report_.record.number = current->number;
@@ -313,13 +313,13 @@ class Puller {
 // A history of ours, or where there is none the versions of another system.
 Result<PullReport> FollowAny(const PullRequest& request, const RemoteName& name, Remote& remote, Replica& replica,
                              const Context& context) {
-  if (FollowsUpdates(replica, remote)) return PullUpdates(request, name, remote, replica, context);
+  if (FollowsVersions(replica, remote)) return PullVersions(request, name, remote, replica, context);
   for (unsigned attempt = 0;; ++attempt) {
     Puller puller(request, name, remote, replica, context);
     Result<PullReport> pulled = puller.Run();
     if (pulled.ok() || pulled.error().kind != ErrorKind::kNotFound) return pulled;
     const Result<uint64_t> tip = RemoteHistory(remote).FindTip();
-    if (tip.ok() && *tip == 0) return PullUpdates(request, name, remote, replica, context);
+    if (tip.ok() && *tip == 0) return PullVersions(request, name, remote, replica, context);
     // What led to the newest record may have been collected meanwhile. Then there is a newer one by now.
     if (name.given || attempt == 4 || !tip.ok() || *tip <= puller.target()) return pulled;
   }

@@ -64,16 +64,16 @@ Result<> PushBase::BringToTip(const std::string& base, const Sha256Digest& state
   const auto have = [&](const RecordEntry& entry) { return entry.state == state; };
   const PackStore packs = home_.packs();
   std::vector<Way> missing;  // collected as garbage; there may be an anchor after them
-  Plan plan;
+  Route plan;
   for (bool fetched = false; !fetched;) {
     WD_ASSIGN(PlanInput input, history_.GatherPlan(tip.entry, {have, state != Sha256Digest{}, !missing.empty()}));
     input.cost = [&](const Way& way) -> std::optional<uint64_t> {
       if (std::find(missing.begin(), missing.end(), way) != missing.end()) return std::nullopt;
       return packs.MissingBytes(way);
     };
-    WD_ASSIGN(plan, PlanWays(input));
+    WD_ASSIGN(plan, FindRoute(input));
     fetched = true;
-    for (const PlannedWay& way : plan.ways) {
+    for (const RouteWay& way : plan.ways) {
       uint64_t wire_bytes = 0;
       Result<> one = packs.Fetch(history_.remote(), way.way, request_.transfer.jobs, context_, &wire_bytes);
       if (!one.ok() && one.error().kind != ErrorKind::kNotFound) return one.TakeError();

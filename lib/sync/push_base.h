@@ -9,7 +9,7 @@ namespace wdelta {
 
 class PushBase {
  public:
-  PushBase(const PushRequest& request, PushHome& home, RemoteHistory& history, const Context& context)
+  PushBase(const PushRequest& request, PusherState& home, RemoteHistory& history, const Context& context)
       : request_(request), home_(home), history_(history), context_(context) {}
 
   // The base for a record after `tip`, in the state of that as far as is known without reading it; empty: an anchor has
@@ -27,7 +27,7 @@ class PushBase {
   Result<std::string> NoBase(const Record& tip) const;
 
   const PushRequest& request_;
-  PushHome& home_;
+  PusherState& home_;
   RemoteHistory& history_;
   const Context& context_;
 };

@@ -60,7 +60,7 @@ class Pusher {
   Result<> OpenHome(bool is_pack) {
     const std::string& beside = request_.mirror.empty() ? request_.source : request_.mirror;
     if (is_pack && request_.mirror.empty()) return {};
-    WD_ASSIGN(PushHome home, PushHome::Open(beside, url_, request_.mirror, request_.lock_wait));
+    WD_ASSIGN(PusherState home, PusherState::Open(beside, url_, request_.mirror, request_.lock_wait));
     home_.emplace(std::move(home));
     return {};
   }
@@ -72,7 +72,7 @@ class Pusher {
       WD_ASSIGN(tip_, history_.Read(number));
       return {};
     }
-    WD_ASSIGN(const std::optional<LatestUpdate> other, UpdateStore(history_.remote()).ReadPointer());
+    WD_ASSIGN(const std::optional<LatestVersion> other, VersionStore(history_.remote()).ReadPointer());
     if (!other) return {};
     return Error{ErrorKind::kConflict, "'" + url_ + "' holds versions for other systems, not a history",
                  "push with '--format canonical', or begin a history at a remote of its own"};
@@ -326,7 +326,7 @@ class Pusher {
   RemoteHistory history_;
   const std::string url_;
   const Context& context_;
-  std::optional<PushHome> home_;
+  std::optional<PusherState> home_;
   std::shared_ptr<const Record> tip_;
   PushReport report_;
 };
@@ -334,7 +334,7 @@ class Pusher {
 }  // namespace
 
 Result<PushReport> Push(const PushRequest& request, const Context& context) {
-  if (request.format == "canonical") return PushUpdate(request, context);
+  if (request.format == "canonical") return PushVersion(request, context);
   if (!request.base.empty() && !request.mirror.empty()) {
     return Error{ErrorKind::kUsage, "a push takes a base or a mirror, not both"};
   }

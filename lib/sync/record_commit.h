@@ -1,6 +1,7 @@
 // The moment in which a pack becomes a record, and what may be added to a record later.
 #pragma once
 
+#include "pack/container.h"
 #include "sync/object_transfer.h"
 #include "sync/remote_history.h"
 

@@ -7,9 +7,9 @@
 #include <map>
 #include <memory>
 
-#include "history/plan.h"
 #include "history/record.h"
 #include "history/revision.h"
+#include "history/route.h"
 #include "remote/remote.h"
 
 namespace wdelta {

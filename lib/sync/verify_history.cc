@@ -15,10 +15,10 @@ namespace {
 
 class Prover {
  public:
-  Prover(const ProveRequest& request, Remote& remote, const Context& context)
+  Prover(const VerifyRemoteRequest& request, Remote& remote, const Context& context)
       : request_(request), remote_(remote), history_(remote), context_(context) {}
 
-  Result<ProveReport> Run(const Revision& revision) {
+  Result<VerifyRemoteReport> Run(const Revision& revision) {
     WD_ASSIGN(const RecordEntry target, history_.Resolve(revision));
     WD_ASSIGN(const std::vector<RecordEntry> entries, CheckRecords());
     WD_ASSIGN(const std::vector<AddedWay> added, history_.ReadAddedWays());
@@ -110,14 +110,14 @@ class Prover {
       }
       return way.bytes();
     };
-    WD_ASSIGN(const Plan plan, PlanWays(input));
+    WD_ASSIGN(const Route plan, FindRoute(input));
     if (request_.quick) return {};
     const std::string folder = TemporaryPath("verify");
     WD_TRY(CreateFolder(folder));
     const Result<> proved = [&]() -> Result<> {
       const PackStore packs(folder);
       std::vector<std::string> paths;
-      for (const PlannedWay& way : plan.ways) {
+      for (const RouteWay& way : plan.ways) {
         uint64_t wire_bytes = 0;
         WD_TRY(packs.Fetch(remote_, way.way, request_.transfer.jobs, context_, &wire_bytes));
         paths.push_back(packs.PathOf(way.way));
@@ -135,17 +135,17 @@ class Prover {
     return {};
   }
 
-  const ProveRequest& request_;
+  const VerifyRemoteRequest& request_;
   Remote& remote_;
   RemoteHistory history_;
   const Context& context_;
-  ProveReport report_;
+  VerifyRemoteReport report_;
   std::set<std::string> seen_, gone_;
 };
 
 }  // namespace
 
-Result<ProveReport> ProveRemote(const ProveRequest& request, const Context& context) {
+Result<VerifyRemoteReport> VerifyRemote(const VerifyRemoteRequest& request, const Context& context) {
   WD_ASSIGN(const RemoteName name, ParseRemoteName(request.remote));
   WD_ASSIGN(const std::unique_ptr<Remote> remote, OpenRemote(name.url, request.transfer, context.note));
   return Prover(request, *remote, context).Run(name.revision);

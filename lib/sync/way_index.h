@@ -1,6 +1,7 @@
 // Looking into a pack where it lies in a store: its index is read by range, its blocks are not.
 #pragma once
 
+#include "pack/container.h"
 #include "sync/remote_history.h"
 
 namespace wdelta {

@@ -36,7 +36,7 @@ Error WrongBlock(const Tensor& tensor, bool has_base) {
   return error;
 }
 
-class Chain final : public ChainSide {
+class Chain final : public ChainTarget {
  public:
   Chain(const Checkpoint* base, std::vector<std::unique_ptr<DeltaReader>> deltas)
       : base_(base), deltas_(std::move(deltas)) {}
@@ -251,10 +251,11 @@ class Chain final : public ChainSide {
 
 }  // namespace
 
-Result<std::unique_ptr<ChainSide>> OpenChain(const Checkpoint* base, std::vector<std::unique_ptr<DeltaReader>> deltas) {
+Result<std::unique_ptr<ChainTarget>> OpenChain(const Checkpoint* base,
+                                               std::vector<std::unique_ptr<DeltaReader>> deltas) {
   auto chain = std::make_unique<Chain>(base, std::move(deltas));
   WD_TRY(chain->Open());
-  return std::unique_ptr<ChainSide>(std::move(chain));
+  return std::unique_ptr<ChainTarget>(std::move(chain));
 }
 
 Result<std::vector<std::unique_ptr<DeltaReader>>> OpenDeltas(const std::vector<std::string>& paths, Trust trust) {

@@ -12,22 +12,23 @@ namespace wdelta {
 // A block is found in one of three conditions: it is already what it shall become, it is what some delta of the chain
 // begins with or leads to, or neither, which is a conflict. So a chain may be applied to a checkpoint that has some
 // of it already, or half of it.
-class ChainSide : public ResultSide {
+class ChainTarget : public Target {
  public:
   virtual const DeltaReader& first() const = 0;
   virtual const DeltaReader& last() const = 0;
 };
-Result<std::unique_ptr<ChainSide>> OpenChain(const Checkpoint* base, std::vector<std::unique_ptr<DeltaReader>> deltas);
+Result<std::unique_ptr<ChainTarget>> OpenChain(const Checkpoint* base,
+                                               std::vector<std::unique_ptr<DeltaReader>> deltas);
 
 // Opens each path as a delta; at most one may be "-".
 Result<std::vector<std::unique_ptr<DeltaReader>>> OpenDeltas(const std::vector<std::string>& paths, Trust trust);
 
 // Turns a conflict or a wrong result fingerprint into the message that people need: reads all of `base` to say who it
 // is, who it should be, and which tensor differs first. Other errors come back as they are.
-std::unique_ptr<Error> ExplainConflict(std::unique_ptr<Error> error, const Checkpoint* base, const ChainSide& chain,
+std::unique_ptr<Error> ExplainConflict(std::unique_ptr<Error> error, const Checkpoint* base, const ChainTarget& chain,
                                        const Context& context);
 
 // kConflict unless the digests of a walk over the chain are those of the result that its last delta names.
-Result<> ExpectResult(const WalkDigests& digests, const ChainSide& chain);
+Result<> ExpectResult(const WalkDigests& digests, const ChainTarget& chain);
 
 }  // namespace wdelta

@@ -5,7 +5,7 @@
 
 namespace wdelta {
 
-Result<> ExpectResult(const WalkDigests& digests, const ChainSide& chain) {
+Result<> ExpectResult(const WalkDigests& digests, const ChainTarget& chain) {
   const Sha256Digest found = Fingerprint(digests.result);
   const Sha256Digest& expected = chain.last().index().result.fingerprint;
   if (found == expected) return {};
@@ -15,7 +15,7 @@ Result<> ExpectResult(const WalkDigests& digests, const ChainSide& chain) {
   return error;
 }
 
-std::unique_ptr<Error> ExplainConflict(std::unique_ptr<Error> error, const Checkpoint* base, const ChainSide& chain,
+std::unique_ptr<Error> ExplainConflict(std::unique_ptr<Error> error, const Checkpoint* base, const ChainTarget& chain,
                                        const Context& context) {
   if (error->kind != ErrorKind::kConflict || !base || chain.first().index().anchor) return error;
   const DeltaIndex& index = chain.first().index();

@@ -35,7 +35,7 @@ std::vector<FileChange> CompareFiles(const Layout& base, const Layout& next) {
 
 }  // namespace
 
-Difference Summarize(const Checkpoint* base, const ResultSide& side, const std::vector<uint64_t>& units_changed) {
+Difference Summarize(const Checkpoint* base, const Target& side, const std::vector<uint64_t>& units_changed) {
   Difference all;
   static const Layout kNoFiles;
   all.files = CompareFiles(base ? base->layout() : kNoFiles, side.layout());

@@ -67,7 +67,7 @@ Result<> DropJournal(const std::string& path, bool durable) {
   return {};
 }
 
-Result<> ApplyInPlace(const Checkpoint& base, const ChainSide& chain, const File* only_copy, bool durable,
+Result<> ApplyInPlace(const Checkpoint& base, const ChainTarget& chain, const File* only_copy, bool durable,
                       const Context& context) {
   const Layout& layout = chain.layout();
   WD_TRY(RefuseSharedFiles(base));

@@ -16,7 +16,7 @@ Result<std::string> RecoverInPlace(const std::string& path, bool durable);
 //
 // `only_copy`: a pack of the whole chain that the caller could not make a second time, from a base that is half
 // patched; the journal keeps it. Else null.
-Result<> ApplyInPlace(const Checkpoint& base, const ChainSide& chain, const File* only_copy, bool durable,
+Result<> ApplyInPlace(const Checkpoint& base, const ChainTarget& chain, const File* only_copy, bool durable,
                       const Context& context);
 // What ApplyInPlace was interrupted in is done, whoever did it.
 Result<> DropJournal(const std::string& path, bool durable);

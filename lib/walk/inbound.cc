@@ -17,7 +17,7 @@ namespace {
 // A checkpoint and the deltas that lead on from it. The base is absent when the first delta is an anchor.
 struct Opened {
   std::unique_ptr<Checkpoint> base;
-  std::unique_ptr<ChainSide> chain;
+  std::unique_ptr<ChainTarget> chain;
   std::optional<File> imported;  // the pack of a chain that foreign deltas end
 };
 
@@ -54,7 +54,7 @@ Result<Opened> OpenBaseAndDeltas(const std::string& base, std::vector<std::strin
 
 // Walks the chain into `editor`, or into nothing, and proves the result. Says how many blocks had to be rebuilt.
 Result<uint64_t> Rebuild(const Opened& opened, CheckpointEditor* editor, const Context& context) {
-  const ChainSide& chain = *opened.chain;
+  const ChainTarget& chain = *opened.chain;
   for (size_t file = 0; file < chain.layout().file_count(); ++file) {
     WD_TRY(ReadFile(chain, file, [&](uint64_t number, ByteSpan content) -> Result<> {
       if (editor) return editor->WriteFileBlock(file, number, content);
@@ -195,7 +195,7 @@ Result<VerifyReport> VerifyDelta(const VerifyRequest& request, const Context& co
 }
 
 // A folder that a pull keeps: its current version, held against the state that the pull proved.
-Result<VerifyReport> VerifyPulled(const VerifyRequest& request, const ReplicaVersion& version, const Context& context) {
+Result<VerifyReport> VerifyPulled(const VerifyRequest& request, const ReplicaCopy& version, const Context& context) {
   VerifyRequest current = request;
   current.target = request.target + "/versions/" + version.name;
   current.files = {{"*"}, {}};  // it holds exactly the files of its checkpoint
@@ -280,7 +280,7 @@ Result<StateDigests> ProveDeltas(const std::vector<std::string>& packs, const Co
 Result<VerifyReport> Verify(const VerifyRequest& request, const Context& context) {
   std::error_code failed;
   if (request.target != "-" && std::filesystem::is_directory(request.target, failed) && !LooksForeign(request.target)) {
-    WD_ASSIGN(const std::optional<ReplicaVersion> pulled, CurrentVersionIn(request.target));
+    WD_ASSIGN(const std::optional<ReplicaCopy> pulled, CurrentCopyIn(request.target));
     return pulled ? VerifyPulled(request, *pulled, context) : VerifyCheckpoint(request, context);
   }
   bool is_delta = request.target == "-";

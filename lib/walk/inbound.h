@@ -2,6 +2,7 @@
 #pragma once
 
 #include "walk/chain.h"
+#include "wdelta.h"
 
 namespace wdelta {
 

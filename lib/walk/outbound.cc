@@ -26,7 +26,7 @@ Result<std::vector<uint64_t>> CountChanges(const Checkpoint& base, const Checkpo
 }
 
 // What is known before the first block.
-DeltaIndex PlanDelta(const Checkpoint* base, const ResultSide& side) {
+DeltaIndex PlanDelta(const Checkpoint* base, const Target& side) {
   DeltaIndex plan;
   plan.anchor = !base;
   plan.layout = side.layout();
@@ -44,7 +44,7 @@ DeltaIndex PlanDelta(const Checkpoint* base, const ResultSide& side) {
 
 // Digests of all tensors of the base, by name: most were computed on the walk, the others (removed, reshaped, retyped)
 // are read now.
-Result<std::vector<TensorDigest>> BaseDigests(const Checkpoint& base, const ResultSide& side, const WalkDigests& walked,
+Result<std::vector<TensorDigest>> BaseDigests(const Checkpoint& base, const Target& side, const WalkDigests& walked,
                                               const Context& context) {
   std::vector<TensorDigest> digests(base.tensors().size());
   std::vector<Tensor> others;
@@ -67,7 +67,7 @@ Result<std::vector<TensorDigest>> BaseDigests(const Checkpoint& base, const Resu
 
 }  // namespace
 
-Result<Written> WriteDelta(const Checkpoint* base, const ResultSide& side, const Context& context,
+Result<Written> WriteDelta(const Checkpoint* base, const Target& side, const Context& context,
                            const std::function<Result<std::unique_ptr<DeltaWriter>>(const DeltaIndex& plan)>& create) {
   Written out;
   out.index = PlanDelta(base, side);
@@ -174,7 +174,7 @@ Result<DiffReport> Diff(const DiffRequest& request, const Context& context) {
   if (is_delta) return DiffWithDelta(request, context);
   WD_ASSIGN(const Checkpoint base, Checkpoint::Open(request.base, request.files, context.note));
   WD_ASSIGN(const Checkpoint next, Checkpoint::Open(request.next, request.files, context.note));
-  const auto side = PairSide(&base, next);
+  const auto side = PairTarget(&base, next);
   DiffReport report;
   Difference difference;
   if (request.output.empty()) {
@@ -212,7 +212,7 @@ Result<PackReport> Pack(const PackRequest& request, const Context& context) {
     return Error{ErrorKind::kUsage, "'--format " + request.format + "' has no anchors of its own",
                  "a whole version is the checkpoint itself"};
   }
-  const auto write = [&](const Checkpoint* base, const ResultSide& side) {
+  const auto write = [&](const Checkpoint* base, const Target& side) {
     return WriteDelta(base, side, context, [&](const DeltaIndex& plan) {
       return request.format == "plain" ? CreatePlainDelta(request.output, plan)
                                        : CreatePack(request.output, plan, options);
@@ -234,7 +234,7 @@ Result<PackReport> Pack(const PackRequest& request, const Context& context) {
       WD_ASSIGN(base, Checkpoint::Open(request.inputs[0], request.files, context.note));
     }
     WD_ASSIGN(const Checkpoint next, Checkpoint::Open(request.inputs.back(), request.files, context.note));
-    const auto side = PairSide(base ? &*base : nullptr, next);
+    const auto side = PairTarget(base ? &*base : nullptr, next);
     if (foreign) return ExportDelta(*base, *side, request, *foreign, nullptr, context);
     WD_ASSIGN(Written written, write(base ? &*base : nullptr, *side));
     WD_TRY(next.CheckUnchanged());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "walk/difference.h"
+#include "wdelta.h"
 
 namespace wdelta {
 
@@ -13,7 +14,7 @@ struct Written {
 };
 
 // The whole way for everything that writes a delta. `base` is null for an anchor.
-Result<Written> WriteDelta(const Checkpoint* base, const ResultSide& side, const Context& context,
+Result<Written> WriteDelta(const Checkpoint* base, const Target& side, const Context& context,
                            const std::function<Result<std::unique_ptr<DeltaWriter>>(const DeltaIndex& plan)>& create);
 
 }  // namespace wdelta

@@ -10,7 +10,7 @@ namespace wdelta {
 namespace {
 
 // A checkpoint on disk, or some of its tensors, with the base's beside them.
-class Pair final : public ResultSide {
+class Pair final : public Target {
  public:
   Pair(const Checkpoint* base, const Checkpoint& next, std::vector<Tensor> tensors)
       : base_(base), next_(next), tensors_(std::move(tensors)) {}
@@ -46,11 +46,11 @@ class Pair final : public ResultSide {
 
 }  // namespace
 
-std::unique_ptr<ResultSide> PairSide(const Checkpoint* base, const Checkpoint& next) {
+std::unique_ptr<Target> PairTarget(const Checkpoint* base, const Checkpoint& next) {
   return std::make_unique<Pair>(base, next, next.tensors());
 }
 
-Result<> ReadFile(const ResultSide& side, size_t file,
+Result<> ReadFile(const Target& side, size_t file,
                   const std::function<Result<>(uint64_t number, ByteSpan content)>& visit) {
   const LayoutFile& entry = side.layout().file(file);
   Sha256 sha256;
@@ -79,7 +79,7 @@ BlockOrder::Place BlockOrder::operator[](uint64_t n) const {
   return {order_[static_cast<size_t>(at - first_.begin())], n - *at};
 }
 
-Result<WalkDigests> Walk(const ResultSide& side, const Context& context, const BlockWork& work, const BlockEmit& emit) {
+Result<WalkDigests> Walk(const Target& side, const Context& context, const BlockWork& work, const BlockEmit& emit) {
   const std::vector<Tensor>& tensors = side.tensors();
   const BlockOrder order(tensors);
   const RunLimits limits = LimitsFor(context.threads);

@@ -5,8 +5,8 @@
 #pragma once
 
 #include "pack/container.h"
+#include "reports.h"
 #include "stats/tally.h"
-#include "wdelta.h"
 
 namespace wdelta {
 
@@ -25,9 +25,9 @@ struct WalkScratch {
   unsigned worker = 0;  // whose it is, for what somebody keeps for each worker
 };
 
-class ResultSide {
+class Target {
  public:
-  virtual ~ResultSide() = default;
+  virtual ~Target() = default;
   virtual const Layout& layout() const = 0;
   virtual const std::vector<Tensor>& tensors() const = 0;  // by name
   // Loads a block of tensors()[tensor]. May be called from several threads at once, each with its own scratch memory.
@@ -37,10 +37,10 @@ class ResultSide {
 };
 
 // NEW, with BASE beside it; `base` may be null. Both must outlive it.
-std::unique_ptr<ResultSide> PairSide(const Checkpoint* base, const Checkpoint& next);
+std::unique_ptr<Target> PairTarget(const Checkpoint* base, const Checkpoint& next);
 
 // Reads a file of the result to its end, block by block, and proves it by its SHA-256: kIntegrity if it is another.
-Result<> ReadFile(const ResultSide& side, size_t file,
+Result<> ReadFile(const Target& side, size_t file,
                   const std::function<Result<>(uint64_t number, ByteSpan content)>& visit);
 
 // What the work on a block hands over to be emitted in order.
@@ -68,7 +68,7 @@ Result<> KeepNothing(uint32_t tensor, const LoadedBlock& block, WalkScratch& scr
 Result<> ForgetBlock(uint32_t tensor, const WalkedBlock& block);
 
 // Goes over all blocks of `side`: work() in parallel, emit() in the order of the result's files.
-Result<WalkDigests> Walk(const ResultSide& side, const Context& context, const BlockWork& work, const BlockEmit& emit);
+Result<WalkDigests> Walk(const Target& side, const Context& context, const BlockWork& work, const BlockEmit& emit);
 
 // The digests of these tensors of a checkpoint, which are sorted by name.
 Result<std::vector<TensorDigest>> DigestTensors(const Checkpoint& checkpoint, std::vector<Tensor> tensors,

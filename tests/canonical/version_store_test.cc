@@ -42,12 +42,12 @@ std::shared_ptr<MemoryStore> MadeStore() {
 struct OpenStore {
   std::shared_ptr<MemoryStore> memory = MadeStore();
   std::unique_ptr<Remote> remote = OpenMemoryRemote(memory);
-  UpdateStore store{*remote};
+  VersionStore store{*remote};
 };
 
-std::vector<std::string> NamesOf(const std::vector<UpdateFile>& files) {
+std::vector<std::string> NamesOf(const std::vector<VersionFile>& files) {
   std::vector<std::string> names;
-  for (const UpdateFile& file : files) names.push_back(file.name);
+  for (const VersionFile& file : files) names.push_back(file.name);
   return names;
 }
 
@@ -56,13 +56,13 @@ std::vector<std::string> NamesOf(const std::vector<UpdateFile>& files) {
 TEST_CASE("the pointer is one request, and an empty store has none") {
   OpenStore made;
   made.memory->ForgetCalls();
-  const Result<LatestUpdate> latest = made.store.FindLatest();
+  const Result<LatestVersion> latest = made.store.FindLatest();
   REQUIRE_OK(latest);
-  CHECK(latest->pointer == UpdatePointer{"run7", 3});
+  CHECK(latest->pointer == VersionPointer{"run7", 3});
   CHECK_FALSE(latest->seen.empty());
   CHECK(made.memory->Calls() == 1);
   made.memory->Erase("latest");
-  const Result<std::optional<LatestUpdate>> none = made.store.ReadPointer();
+  const Result<std::optional<LatestVersion>> none = made.store.ReadPointer();
   REQUIRE_OK(none);
   CHECK_FALSE(none->has_value());
 }
@@ -81,9 +81,9 @@ TEST_CASE("without a pointer the newest version with an index counts, under upda
   Put(*made.memory, "updates/weight_v000004/d.safetensors", "not done");
   Put(*made.memory, "updates/weight_v9/" + std::string(kIndexFile), "no such name");
   Put(*made.memory, "updates/weight_v000009", "no folder");
-  Result<LatestUpdate> latest = made.store.FindLatest();
+  Result<LatestVersion> latest = made.store.FindLatest();
   REQUIRE_OK(latest);
-  CHECK(latest->pointer == UpdatePointer{"", 3});
+  CHECK(latest->pointer == VersionPointer{"", 3});
   CHECK(latest->seen.empty());
   CHECK(made.store.KeyOf(3, "x") == "updates/weight_v000003/x");
 
@@ -92,7 +92,7 @@ TEST_CASE("without a pointer the newest version with an index counts, under upda
     Put(*memory, IndexKey(std::string("weight_v") + version), DeltaIndex(version, "000001", "d.safetensors"));
   }
   const std::unique_ptr<Remote> remote = OpenMemoryRemote(memory);
-  UpdateStore store(*remote);
+  VersionStore store(*remote);
   latest = store.FindLatest();
   REQUIRE_OK(latest);
   CHECK(latest->pointer.version == 1000);
@@ -103,18 +103,18 @@ TEST_CASE("without a pointer the newest version with an index counts, under upda
 TEST_CASE("more versions than a listing shows at once are all seen") {
   const auto memory = std::make_shared<MemoryStore>();
   for (uint64_t version = 1; version <= 1300; ++version) {
-    Put(*memory, IndexKey(UpdateFolder(version)), "{}");
-    Put(*memory, UpdateFolder(version) + "/d.safetensors", "");
+    Put(*memory, IndexKey(VersionFolder(version)), "{}");
+    Put(*memory, VersionFolder(version) + "/d.safetensors", "");
   }
   const std::unique_ptr<Remote> remote = OpenMemoryRemote(memory);
-  const Result<LatestUpdate> latest = UpdateStore(*remote).FindLatest();
+  const Result<LatestVersion> latest = VersionStore(*remote).FindLatest();
   REQUIRE_OK(latest);
   CHECK(latest->pointer.version == 1300);
 }
 
 TEST_CASE("a store with nothing in it is not found") {
   const std::unique_ptr<Remote> remote = OpenMemoryRemote(std::make_shared<MemoryStore>());
-  CHECK_FAILS(UpdateStore(*remote).FindLatest(), ErrorKind::kNotFound, "no versions");
+  CHECK_FAILS(VersionStore(*remote).FindLatest(), ErrorKind::kNotFound, "no versions");
 }
 
 TEST_CASE("the index of a delta has to be that of its version, and its base an earlier one") {
@@ -141,7 +141,7 @@ TEST_CASE(
     "a delta has its shards, their checksums and its index, a whole version all that is there, and the index comes "
     "last") {
   OpenStore made;
-  Result<std::vector<UpdateFile>> files = made.store.FilesOf(2, *made.store.ReadIndex(2));
+  Result<std::vector<VersionFile>> files = made.store.FilesOf(2, *made.store.ReadIndex(2));
   REQUIRE_OK(files);
   CHECK(NamesOf(*files) == std::vector<std::string>{"d.safetensors", "SHA256SUMS", kIndexFile});
   CHECK((*files)[0].bytes == 5);
@@ -169,10 +169,10 @@ TEST_CASE("files are fetched once, again if they have changed, and those that ar
   const ScratchFolder folder;
   const std::string big(3'000'000, 'x');
   Put(*made.memory, "updates/weight_v000001/m.safetensors", big);
-  const Result<std::vector<UpdateFile>> files = made.store.FilesOf(1, *made.store.ReadIndex(1));
+  const Result<std::vector<VersionFile>> files = made.store.FilesOf(1, *made.store.ReadIndex(1));
   REQUIRE_OK(files);
   uint64_t total = 0, wire = 0;
-  for (const UpdateFile& file : *files) total += file.bytes;
+  for (const VersionFile& file : *files) total += file.bytes;
   REQUIRE_OK(made.store.Fetch(1, *files, folder / "v", 2, {}, &wire));
   CHECK(wire == total);
   CHECK(folder.Read("v/m.safetensors") == big);
@@ -203,14 +203,14 @@ TEST_CASE("a file of several pieces is put together, and one that is not there i
 
 TEST_CASE("only who saw where the pointer stood moves it") {
   OpenStore made;
-  const Result<std::optional<LatestUpdate>> before = made.store.ReadPointer();
+  const Result<std::optional<LatestVersion>> before = made.store.ReadPointer();
   REQUIRE_OK(before);
   CHECK(*made.store.MovePointer(*before, {"run7", 4}, false) == true);
   CHECK(*made.store.MovePointer(*before, {"run7", 5}, false) == false);
   CHECK(*made.store.MovePointer(std::nullopt, {"run7", 5}, false) == false);
-  CHECK(made.store.FindLatest()->pointer == UpdatePointer{"run7", 4});
+  CHECK(made.store.FindLatest()->pointer == VersionPointer{"run7", 4});
   CHECK(*made.store.MovePointer(*before, {"run7", 6}, true) == true);
-  CHECK(made.store.FindLatest()->pointer == UpdatePointer{"run7", 6});
+  CHECK(made.store.FindLatest()->pointer == VersionPointer{"run7", 6});
   made.memory->Erase("latest");
   CHECK(*made.store.MovePointer(std::nullopt, {"new", 1}, false) == true);
   CHECK(AsText(made.memory->Objects().at("latest").bytes) == "new/weight_v000001");

@@ -11,14 +11,14 @@ using namespace wdelta;  // NOLINT(google-build-using-namespace): a program, and
 namespace {
 
 void TryPointer(std::string_view text) {
-  const Result<UpdatePointer> pointer = ParsePointer(text);
+  const Result<VersionPointer> pointer = ParsePointer(text);
   if (!pointer.ok()) {
     if (pointer.error().kind != ErrorKind::kIntegrity) std::abort();
     return;
   }
-  if (pointer->version > kMaxUpdate) std::abort();
+  if (pointer->version > kMaxVersion) std::abort();
   // An empty name before a slash is written without the slash.
-  const Result<UpdatePointer> again = ParsePointer(PointerText(*pointer));
+  const Result<VersionPointer> again = ParsePointer(PointerText(*pointer));
   if (!again.ok() || *again != *pointer) std::abort();
 }
 
@@ -45,6 +45,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text = AsText({data, size});
   TryPointer(text);
   TryIndex(text);
-  if (const auto version = UpdateOfFolder(text); version && UpdateFolder(*version) != text) std::abort();
+  if (const auto version = VersionOfFolder(text); version && VersionFolder(*version) != text) std::abort();
   return 0;
 }

@@ -8,7 +8,7 @@ namespace {
 void CheckPlace(std::string_view name, const std::string& layer, const std::string& module,
                 std::optional<uint64_t> expert = std::nullopt) {
   CAPTURE(name);
-  const ModelPlace place = PlaceOf(name);
+  const TensorPlace place = PlaceOf(name);
   CHECK(place.layer_name == layer);
   CHECK(place.module == module);
   CHECK(place.expert == expert);

@@ -85,12 +85,12 @@ class ToAndFro {
 };
 
 // Collects all but what leads to the newest record.
-Result<CollectReport> Gather(Remote& remote) {
-  CollectRequest request;
+Result<GcReport> Gather(Remote& remote) {
+  GcRequest request;
   request.keep = 1;
   request.grace = 100;
   request.remove = true;
-  return CollectFrom(remote, remote, request);
+  return GcFrom(remote, remote, request);
 }
 
 }  // namespace

@@ -90,7 +90,7 @@ TEST_CASE("planning from five hundred records behind takes at most ten requests"
       Result<PlanInput> input = reader.GatherPlan(*target, {have, true, false});
       REQUIRE_OK(input);
       input->cost = [](const Way& way) { return std::optional(way.bytes()); };
-      const Result<Plan> plan = PlanWays(*input);
+      const Result<Route> plan = FindRoute(*input);
       REQUIRE_OK(plan);
       CHECK(plan->start == had);
       CHECK(plan->ways.size() == 500);
@@ -209,7 +209,7 @@ TEST_CASE("whoever has nothing reads back to the newest anchor and no further") 
   Result<PlanInput> input = reader.GatherPlan(*target, {nothing, false, false});
   REQUIRE_OK(input);
   input->cost = [](const Way& way) { return std::optional(way.bytes()); };
-  const Result<Plan> plan = PlanWays(*input);
+  const Result<Route> plan = FindRoute(*input);
   REQUIRE_OK(plan);
   CHECK(plan->ways.front().to == 380);
   CHECK(plan->ways.size() == 21);

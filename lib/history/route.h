@@ -8,14 +8,14 @@
 namespace wdelta {
 
 // One pack on the way: applied to the state of record way.from (or to nothing), it gives that of record `to`.
-struct PlannedWay {
+struct RouteWay {
   uint64_t to = 0;
   Way way;
 };
 
-struct Plan {
+struct Route {
   uint64_t start = 0;  // the record whose state one has and begins with; 0: begins with an anchor
-  std::vector<PlannedWay> ways;
+  std::vector<RouteWay> ways;
   uint64_t bytes = 0;  // to be fetched, as `cost` told
 };
 
@@ -29,6 +29,6 @@ struct PlanInput {
 };
 
 // The cheapest plan; among equals the one with the fewest ways. kNotFound names the first link that is missing.
-Result<Plan> PlanWays(const PlanInput& input);
+Result<Route> FindRoute(const PlanInput& input);
 
 }  // namespace wdelta

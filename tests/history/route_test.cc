@@ -1,4 +1,4 @@
-#include "history/plan.h"
+#include "history/route.h"
 
 #include <random>
 
@@ -25,7 +25,7 @@ AddedWay Added(const std::vector<Record>& history, uint64_t from, uint64_t to, u
 }  // namespace
 
 TEST_CASE("whoever has nothing begins with the anchor and follows all deltas") {
-  const Result<Plan> plan = PlanWays(InputFor(MadeHistory(20), 0));
+  const Result<Route> plan = FindRoute(InputFor(MadeHistory(20), 0));
   REQUIRE_OK(plan);
   CHECK(plan->start == 0);
   REQUIRE(plan->ways.size() == 20);
@@ -38,7 +38,7 @@ TEST_CASE("whoever has a record follows the deltas from there, whatever anchors 
   const std::vector<Record> history = MadeHistory(20);
   PlanInput input = InputFor(history, 15);
   input.added = {Added(history, 0, 20, 1'000'000), Added(history, 0, 18, 900'000)};
-  const Result<Plan> plan = PlanWays(input);
+  const Result<Route> plan = FindRoute(input);
   REQUIRE_OK(plan);
   CHECK(plan->start == 15);
   CHECK(plan->ways.size() == 5);
@@ -49,14 +49,14 @@ TEST_CASE("an anchor or a jump is taken where it is the cheaper way") {
   const std::vector<Record> history = MadeHistory(20);
   PlanInput input = InputFor(history, 5);
   input.added = {Added(history, 6, 18, 2'000), Added(history, 0, 12, 7'000)};
-  Result<Plan> plan = PlanWays(input);
+  Result<Route> plan = FindRoute(input);
   REQUIRE_OK(plan);
   CHECK(plan->start == 5);
   REQUIRE(plan->ways.size() == 4);  // 6, the jump to 18, 19, 20
   CHECK(plan->ways[1].way.from == 6);
   CHECK(plan->bytes == 5'000);
   input.added = {Added(history, 0, 19, 3'000)};
-  plan = PlanWays(input);
+  plan = FindRoute(input);
   REQUIRE_OK(plan);
   CHECK(plan->start == 0);
   CHECK(plan->bytes == 4'000);
@@ -67,7 +67,7 @@ TEST_CASE("a way to a state that the record does not have is not taken") {
   PlanInput input = InputFor(history, 0);
   input.added = {Added(history, 0, 3, 10)};
   input.added[0].state = MadeDigest("state", 99);
-  const Result<Plan> plan = PlanWays(input);
+  const Result<Route> plan = FindRoute(input);
   REQUIRE_OK(plan);
   CHECK(plan->bytes == 1'002'000);
 }
@@ -79,13 +79,13 @@ TEST_CASE("a link that is gone is named, unless an anchor comes after it") {
     if (way.from < 9) return std::nullopt;
     return way.bytes();
   };
-  CHECK_FAILS(PlanWays(input), ErrorKind::kNotFound, "the objects of record 4");
+  CHECK_FAILS(FindRoute(input), ErrorKind::kNotFound, "the objects of record 4");
   input.added = {Added(history, 0, 10, 1'000'000)};
   input.cost = [](const Way& way) -> std::optional<uint64_t> {
     if (!way.anchor() && way.from < 9) return std::nullopt;
     return way.bytes();
   };
-  const Result<Plan> plan = PlanWays(input);
+  const Result<Route> plan = FindRoute(input);
   REQUIRE_OK(plan);
   CHECK(plan->start == 0);
   CHECK(plan->ways.front().to == 10);
@@ -103,11 +103,11 @@ TEST_CASE("a plan leads from something one has to the target, and no single way 
       const uint64_t to = 2 + random() % 39;
       input.added.push_back(Added(history, random() % to, to, 1 + random() % 20'000));
     }
-    const Result<Plan> plan = PlanWays(input);
+    const Result<Route> plan = FindRoute(input);
     REQUIRE_OK(plan);
     uint64_t at = plan->start, bytes = 0;
     CHECK((plan->start == 0 || plan->start == had));
-    for (const PlannedWay& way : plan->ways) {
+    for (const RouteWay& way : plan->ways) {
       CHECK((way.way.anchor() || way.way.from == at));
       at = way.to;
       bytes += way.way.bytes();

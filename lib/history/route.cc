@@ -1,4 +1,4 @@
-#include "history/plan.h"
+#include "history/route.h"
 
 #include <algorithm>
 
@@ -19,7 +19,7 @@ bool IsBetter(uint64_t cost, uint64_t ways, const std::optional<Arrival>& than) 
 
 }  // namespace
 
-Result<Plan> PlanWays(const PlanInput& input) {
+Result<Route> FindRoute(const PlanInput& input) {
   const std::vector<RecordEntry>& entries = input.entries;
   const uint64_t first = entries.front().number;
   std::vector<std::optional<Arrival>> best(entries.size());
@@ -51,7 +51,7 @@ Result<Plan> PlanWays(const PlanInput& input) {
                      std::to_string(entries[missing].number) + " are no longer there, and no anchor comes after them",
                  "'wdelta log' shows which records can be reached"};
   }
-  Plan plan;
+  Route plan;
   plan.bytes = best.back()->cost;
   size_t at = entries.size() - 1;
   for (;;) {
