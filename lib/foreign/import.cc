@@ -81,7 +81,7 @@ Result<DeltasOnBase> OpenOnBase(const std::string& base, const std::vector<std::
   for (const std::string& path : paths) {
     if (!LooksForeign(path)) own.push_back(path);
   }
-  WD_ASSIGN(std::vector<std::unique_ptr<DeltaReader>> readers, OpenDeltas(own, trust));
+  WD_ASSIGN(std::vector<std::unique_ptr<DeltaReader>> readers, OpenDeltas(own, trust, context));
   FileChoice choice;
   if (!readers.empty()) choice = {readers.back()->index().layout.include, readers.back()->index().layout.exclude};
   WD_ASSIGN(Checkpoint checkpoint, Checkpoint::Open(base, choice, context.note));

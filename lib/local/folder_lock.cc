@@ -8,7 +8,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "core/parallel.h"
+#include "core/sleep.h"
 #include "local/replica.h"
 
 namespace wdelta {
@@ -88,7 +88,7 @@ Result<> Replica::CheckSpace(uint64_t bytes) const {
   return error;
 }
 
-Result<File> LockFolder(const std::string& path, const std::string& what, double wait) {
+Result<File> LockFolder(const std::string& path, const std::string& what, double wait, const StopToken& stop) {
   const auto open = [&]() -> Result<File> {
     if (access(path.c_str(), F_OK) != 0) {
       Result<File> created = File::CreateNew(path);
@@ -106,9 +106,7 @@ Result<File> LockFolder(const std::string& path, const std::string& what, double
       return Error{ErrorKind::kBusy, "another process works on '" + what + "'" + who,
                    "wait for it with '--lock-wait 30s'"};
     }
-    if (StopRequested()) return Error{ErrorKind::kInterrupted, "interrupted"};
-    const timespec pause{0, 100'000'000};
-    nanosleep(&pause, nullptr);
+    WD_TRY(SleepFor(0.1, stop));
   }
   char host[256] = "";
   (void)gethostname(host, sizeof host - 1);

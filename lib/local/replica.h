@@ -31,7 +31,7 @@ class Replica {
  public:
   // Creates the folder if need be, waits for its lock up to `lock_wait` seconds (kBusy), and clears up what an
   // interrupted pull left.
-  static Result<Replica> Open(const std::string& folder, double lock_wait);
+  static Result<Replica> Open(const std::string& folder, double lock_wait, const StopToken& stop);
 
   const std::string& folder() const { return folder_; }
   bool durable() const { return durable_; }                               // false on a file system in memory
@@ -107,8 +107,8 @@ class Replica {
 // The current version of the folder, without its lock; nullopt if it is no folder that a pull keeps.
 Result<std::optional<ReplicaCopy>> CurrentCopyIn(const std::string& folder);
 
-// Takes the lock of a folder, waiting up to `wait` seconds; the message of kBusy says who has it.
-Result<File> LockFolder(const std::string& path, const std::string& what, double wait);
+// Takes the lock of a folder, waiting up to `wait` seconds or until a stop; the message of kBusy says who has it.
+Result<File> LockFolder(const std::string& path, const std::string& what, double wait, const StopToken& stop);
 
 // Whether `path` lies on a file system that is memory: nothing there is worth an fsync.
 bool IsInMemory(const std::string& path);

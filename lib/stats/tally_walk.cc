@@ -51,7 +51,7 @@ Result<WalkTally> TallyPair(const Checkpoint& base, const Checkpoint& next, cons
   WalkTally out;
   out.tensors.resize(next.tensors().size());
   const std::vector<Division> divisions = Divide(next.tensors());
-  std::vector<Tally> tallies(LimitsFor(context.threads).threads);
+  std::vector<Tally> tallies(LimitsFor(context).threads);
   WD_TRY(WalkPieces<BlockTally>(
       base, next, Unrelated::kVisit, context,
       [&](unsigned worker, const PiecePair& piece, BlockTally& sum) {
@@ -69,7 +69,7 @@ Result<WalkTally> TallyChain(const Checkpoint* base, const ChainTarget& chain, c
   WalkTally out;
   out.tensors.resize(chain.tensors().size());
   const std::vector<Division> divisions = Divide(chain.tensors());
-  std::vector<Tally> tallies(LimitsFor(context.threads).threads);
+  std::vector<Tally> tallies(LimitsFor(context).threads);
   const auto count = [&](uint32_t index, const LoadedBlock& block, WalkScratch& scratch,
                          WalkedBlock& walked) -> Result<> {
     const Tensor& tensor = chain.tensors()[index];

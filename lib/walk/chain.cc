@@ -258,13 +258,14 @@ Result<std::unique_ptr<ChainTarget>> OpenChain(const Checkpoint* base,
   return std::unique_ptr<ChainTarget>(std::move(chain));
 }
 
-Result<std::vector<std::unique_ptr<DeltaReader>>> OpenDeltas(const std::vector<std::string>& paths, Trust trust) {
+Result<std::vector<std::unique_ptr<DeltaReader>>> OpenDeltas(const std::vector<std::string>& paths, Trust trust,
+                                                             const Context& context) {
   if (std::count(paths.begin(), paths.end(), "-") > 1) {
     return Error{ErrorKind::kUsage, "only one delta can come from standard input"};
   }
   std::vector<std::unique_ptr<DeltaReader>> deltas;
   for (const std::string& path : paths) {
-    WD_ASSIGN(deltas.emplace_back(), OpenDelta(path, trust));
+    WD_ASSIGN(deltas.emplace_back(), OpenDelta(path, trust, context));
   }
   return deltas;
 }

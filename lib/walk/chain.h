@@ -21,7 +21,8 @@ Result<std::unique_ptr<ChainTarget>> OpenChain(const Checkpoint* base,
                                                std::vector<std::unique_ptr<DeltaReader>> deltas);
 
 // Opens each path as a delta; at most one may be "-".
-Result<std::vector<std::unique_ptr<DeltaReader>>> OpenDeltas(const std::vector<std::string>& paths, Trust trust);
+Result<std::vector<std::unique_ptr<DeltaReader>>> OpenDeltas(const std::vector<std::string>& paths, Trust trust,
+                                                             const Context& context);
 
 // Turns a conflict or a wrong result fingerprint into the message that people need: reads all of `base` to say who it
 // is, who it should be, and which tensor differs first. Other errors come back as they are.

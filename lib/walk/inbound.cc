@@ -37,7 +37,7 @@ Result<Opened> OpenBaseAndDeltas(const std::string& base, std::vector<std::strin
   Opened opened;
   std::vector<std::unique_ptr<DeltaReader>> readers;
   if (from_anchor) {
-    WD_ASSIGN(readers, OpenDeltas(deltas, trust));
+    WD_ASSIGN(readers, OpenDeltas(deltas, trust, context));
   } else {
     WD_ASSIGN(DeltasOnBase on_base, OpenOnBase(base, deltas, trust, context));
     opened.base = std::move(on_base.base);
@@ -125,7 +125,7 @@ Result<> CompareWith(const Checkpoint& checkpoint, const std::vector<TensorDiges
     WD_ASSIGN(is_delta, LooksLikeDelta(request.against));
   }
   if (is_delta) {
-    WD_ASSIGN(const auto delta, OpenDelta(request.against, Trust::kWhole));
+    WD_ASSIGN(const auto delta, OpenDelta(request.against, Trust::kWhole, context));
     if (delta->index().result == found) return {};
     return Mismatch(request.target, request.against, delta->index().result, found,
                     FirstDifference(checkpoint, digests, *delta));
@@ -173,7 +173,7 @@ Result<VerifyReport> VerifyForeign(const VerifyRequest& request, const Context& 
 
 Result<VerifyReport> VerifyDelta(const VerifyRequest& request, const Context& context) {
   if (LooksForeign(request.target)) return VerifyForeign(request, context);
-  WD_ASSIGN(auto delta, OpenDelta(request.target, request.quick ? Trust::kIndex : Trust::kWhole));
+  WD_ASSIGN(auto delta, OpenDelta(request.target, request.quick ? Trust::kIndex : Trust::kWhole, context));
   const DeltaIndex& index = delta->index();
   VerifyReport report{std::string(delta->kind()), HexIdentity(index.result), index.totals.tensors_total,
                       delta->bytes()};

@@ -82,7 +82,7 @@ BlockOrder::Place BlockOrder::operator[](uint64_t n) const {
 Result<WalkDigests> Walk(const Target& side, const Context& context, const BlockWork& work, const BlockEmit& emit) {
   const std::vector<Tensor>& tensors = side.tensors();
   const BlockOrder order(tensors);
-  const RunLimits limits = LimitsFor(context.threads);
+  const RunLimits limits = LimitsFor(context);
   std::vector<WalkScratch> scratch(limits.threads);
   for (unsigned worker = 0; worker < limits.threads; ++worker) scratch[worker].worker = worker;
 

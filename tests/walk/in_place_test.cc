@@ -8,6 +8,7 @@
 #include "support/expect.h"
 #include "support/random_checkpoint.h"
 #include "walk/journal.h"
+#include "wdelta.h"
 
 namespace wdelta {
 namespace {
