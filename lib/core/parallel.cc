@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <exception>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -34,12 +35,33 @@ class Run {
         emit_(emit),
         finished_(limits.in_flight, false) {}
 
-  void Work(unsigned worker) {
+  // To the end of the run. An exception ends it as an error does: the other threads must not wait for this one.
+  void Work(unsigned worker) noexcept {
+    try {
+      WorkOn(worker);
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (!thrown_) thrown_ = std::current_exception();
+      room_.notify_all();
+    }
+  }
+
+  // In the thread that began the run, which is where an exception goes on.
+  Result<> TakeResult() {
+    if (thrown_) std::rethrow_exception(thrown_);
+    if (error_) return std::move(error_);
+    return {};
+  }
+
+ private:
+  bool failed() const { return error_ || thrown_; }
+
+  void WorkOn(unsigned worker) {
     std::unique_lock lock(mutex_);
     for (;;) {
-      room_.wait(lock, [&] { return error_ || claimed_ == count_ || claimed_ < emitted_ + in_flight_; });
-      if (Result<> stopped = stop_.Check(); !error_ && !stopped.ok()) Fail(std::move(stopped));
-      if (error_ || claimed_ == count_) return;
+      room_.wait(lock, [&] { return failed() || claimed_ == count_ || claimed_ < emitted_ + in_flight_; });
+      if (Result<> stopped = stop_.Check(); !failed() && !stopped.ok()) Fail(std::move(stopped));
+      if (failed() || claimed_ == count_) return;
       const uint64_t index = claimed_++;
       const auto slot = static_cast<unsigned>(index % in_flight_);
       lock.unlock();
@@ -51,12 +73,6 @@ class Run {
     }
   }
 
-  Result<> TakeResult() {
-    if (error_) return std::move(error_);
-    return {};
-  }
-
- private:
   void Fail(Result<> result) {
     if (!error_) error_ = result.TakeError();
     room_.notify_all();
@@ -65,7 +81,7 @@ class Run {
   void EmitFinished(std::unique_lock<std::mutex>& lock) {
     if (emitting_) return;  // that thread will come to ours
     emitting_ = true;
-    while (!error_ && emitted_ < count_ && finished_[emitted_ % in_flight_]) {
+    while (!failed() && emitted_ < count_ && finished_[emitted_ % in_flight_]) {
       const auto slot = static_cast<unsigned>(emitted_ % in_flight_);
       lock.unlock();
       Result<> result = emit_(emitted_, slot);
@@ -94,6 +110,7 @@ class Run {
   uint64_t emitted_ = 0;  // written by the emitting thread only
   bool emitting_ = false;
   std::unique_ptr<Error> error_;
+  std::exception_ptr thrown_;
 };
 
 }  // namespace
@@ -105,6 +122,7 @@ Result<> RunOrderedSlots(uint64_t count, const RunLimits& limits,
   const auto helpers = static_cast<unsigned>(std::min<uint64_t>(limits.threads, count)) - (count ? 1 : 0);
   {
     std::vector<std::jthread> threads;
+    threads.reserve(helpers);
     for (unsigned worker = 1; worker <= helpers; ++worker) {
       try {
         threads.emplace_back([&run, worker] { run.Work(worker); });

@@ -29,7 +29,8 @@ Result<> RunOrderedSlots(uint64_t count, const RunLimits& limits,
 
 // Calls work(index, worker) for 0 <= index < count, each exactly once, in any order and at the same time on different
 // threads; `worker` < limits.threads names the thread, for scratch memory. Calls emit(index, result) in the order of
-// the indices, never two at a time. The first error ends it all and is returned: no work begins after it.
+// the indices, never two at a time. The first error ends it all and is returned: no work begins after it. What
+// either of them throws ends it, too, and is thrown again from here.
 template <class R>
 Result<> RunOrdered(uint64_t count, const RunLimits& limits,
                     const std::function<Result<R>(uint64_t index, unsigned worker)>& work,

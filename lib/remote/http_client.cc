@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <exception>
 #include <functional>
 #include <mutex>
 
@@ -28,6 +29,7 @@ struct Transfer {
   CURL* handle = nullptr;
   HttpAnswer answer{};
   std::unique_ptr<Error> error{};  // why a callback gave up
+  std::exception_ptr thrown{};     // or what it threw
   uint64_t sent = 0, received = 0;
   size_t header_bytes = 0;
   bool head_ended = false;
@@ -44,10 +46,21 @@ struct Transfer {
   }
 };
 
-size_t OnRead(char* out, size_t unit, size_t count, void* user) {
+// libcurl is C, and nothing may be thrown through it: that ends the transfer, and goes on afterwards.
+template <size_t (*Handle)(Transfer&, char*, size_t), size_t kGiveUp>
+size_t Callback(char* data, size_t unit, size_t count, void* user) {
   auto& transfer = *static_cast<Transfer*>(user);
+  try {
+    return Handle(transfer, data, unit * count);
+  } catch (...) {
+    transfer.thrown = std::current_exception();
+    return kGiveUp;
+  }
+}
+
+size_t OnRead(Transfer& transfer, char* out, size_t room) {
   const HttpRequest& request = *transfer.request;
-  const uint64_t length = std::min<uint64_t>(unit * count, request.body_size - transfer.sent);
+  const uint64_t length = std::min<uint64_t>(room, request.body_size - transfer.sent);
   if (length == 0) return 0;
   transfer.throttle->Take(length);
   Result<> read = request.body->ReadAt(request.body_offset + transfer.sent,
@@ -68,11 +81,9 @@ int OnSeek(void* user, curl_off_t offset, int origin) {
   return CURL_SEEKFUNC_OK;
 }
 
-size_t OnWrite(char* data, size_t unit, size_t count, void* user) {
-  auto& transfer = *static_cast<Transfer*>(user);
+size_t OnWrite(Transfer& transfer, char* data, size_t length) {
   const HttpRequest& request = *transfer.request;
   Bytes& body = transfer.answer.body;
-  const size_t length = unit * count;
   transfer.throttle->Take(length);
   if (transfer.answer.status == 0) curl_easy_getinfo(transfer.handle, CURLINFO_RESPONSE_CODE, &transfer.answer.status);
   ByteSpan bytes(reinterpret_cast<const uint8_t*>(data), length);
@@ -98,9 +109,7 @@ size_t OnWrite(char* data, size_t unit, size_t count, void* user) {
   return length;
 }
 
-size_t OnHeader(char* data, size_t unit, size_t count, void* user) {
-  auto& transfer = *static_cast<Transfer*>(user);
-  const size_t length = unit * count;
+size_t OnHeader(Transfer& transfer, char* data, size_t length) {
   transfer.header_bytes += length;
   if (transfer.header_bytes > kMaxHeaderBytes)
     return transfer.Fail(Error{ErrorKind::kIntegrity, "more than 256 KiB of headers in an answer"});
@@ -227,10 +236,14 @@ struct HttpClient::Pool {
     idle.pop_back();
     return handle;
   }
-  void GiveBack(CURL* handle) {
+  void GiveBack(CURL* handle) noexcept {
     curl_easy_reset(handle);
-    const std::lock_guard lock(mutex);
-    idle.push_back(handle);
+    try {
+      const std::lock_guard lock(mutex);
+      idle.push_back(handle);
+    } catch (const std::exception&) {
+      curl_easy_cleanup(handle);
+    }
   }
 
   const TransferOptions options;
@@ -284,9 +297,9 @@ Result<HttpAnswer> HttpClient::Send(const HttpRequest& request) {
       .Set(CURLOPT_BUFFERSIZE, 256L << 10)
       .Set(CURLOPT_UPLOAD_BUFFERSIZE, 256L << 10)
       .Set(CURLOPT_USERAGENT, "wdelta")
-      .Set(CURLOPT_WRITEFUNCTION, OnWrite)
+      .Set(CURLOPT_WRITEFUNCTION, Callback<OnWrite, 0>)
       .Set(CURLOPT_WRITEDATA, &transfer)
-      .Set(CURLOPT_HEADERFUNCTION, OnHeader)
+      .Set(CURLOPT_HEADERFUNCTION, Callback<OnHeader, 0>)
       .Set(CURLOPT_HEADERDATA, &transfer)
       .Set(CURLOPT_NOPROGRESS, 0L)
       .Set(CURLOPT_XFERINFOFUNCTION, OnProgress)
@@ -307,7 +320,7 @@ Result<HttpAnswer> HttpClient::Send(const HttpRequest& request) {
     settings.Set(CURLOPT_UPLOAD, 1L)
         .Set(CURLOPT_CUSTOMREQUEST, request.method.c_str())
         .Set(CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(request.body ? request.body_size : 0))
-        .Set(CURLOPT_READFUNCTION, OnRead)
+        .Set(CURLOPT_READFUNCTION, Callback<OnRead, CURL_READFUNC_ABORT>)
         .Set(CURLOPT_READDATA, &transfer)
         .Set(CURLOPT_SEEKFUNCTION, OnSeek)
         .Set(CURLOPT_SEEKDATA, &transfer);
@@ -322,6 +335,7 @@ Result<HttpAnswer> HttpClient::Send(const HttpRequest& request) {
   const CURLcode code = curl_easy_perform(handle);
   HttpAnswer& answer = transfer.answer;
   curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &answer.status);
+  if (transfer.thrown) std::rethrow_exception(transfer.thrown);
   if (transfer.error) {
     if (transfer.error->kind == ErrorKind::kIntegrity)
       transfer.error->message = "'" + UrlForPeople(request.url) + "': " + transfer.error->message;
