@@ -1,15 +1,15 @@
-// What a replica asks of the machine it lies on: a lock, and room.
+#include "core/free_space.h"
+
 #include <sys/statvfs.h>
 #include <sys/vfs.h>
-#include <time.h>
-#include <unistd.h>
 
+#include <cerrno>
 #include <charconv>
 #include <fstream>
+#include <optional>
 #include <sstream>
 
-#include "core/parallel.h"
-#include "local/replica.h"
+#include "core/file.h"
 
 namespace wdelta {
 
@@ -36,7 +36,7 @@ std::optional<uint64_t> NumberInFile(const std::string& path) {
 std::optional<uint64_t> MemoryLeft() {
   const auto left = [](const std::string& limit_file, const std::string& used_file) -> std::optional<uint64_t> {
     const std::optional<uint64_t> limit = NumberInFile(limit_file), used = NumberInFile(used_file);
-    if (!limit || !used || *limit >> 62) return std::nullopt;  // an absurd limit is none
+    if (!limit || !used || *limit >> 62) return std::nullopt;  // an absurd limit is not one
     return *limit > *used ? *limit - *used : 0;
   };
   // The group of this process, as /proc/self/cgroup names it: "0::/path" in one hierarchy of all, "4:memory:/path" in
@@ -66,60 +66,25 @@ bool IsInMemory(const std::string& path) {
   return status.f_type == kTmpfsMagic || status.f_type == kRamfsMagic;
 }
 
-Result<> Replica::CheckSpace(uint64_t bytes) const {
+Result<uint64_t> FreeBytes(const std::string& folder) {
   struct statvfs status;
-  if (statvfs(folder_.c_str(), &status) != 0) return SystemError("look at", folder_, errno);
-  uint64_t free_bytes = uint64_t{status.f_bavail} * status.f_frsize;
-  std::string where = "'" + folder_ + "'";
-  if (IsInMemory(folder_)) {
-    const std::optional<uint64_t> memory = MemoryLeft();
-    if (memory && *memory < free_bytes) {
-      free_bytes = *memory;
-      where += ", which is memory, under the limit of this control group";
-    }
-  }
-  if (bytes <= free_bytes) return {};
-  Error error{ErrorKind::kLocalIo, "not enough room in " + where + ": " + std::to_string(bytes) +
-                                       " bytes are needed, " + std::to_string(free_bytes) + " are free"};
-  error.path = folder_;
-  error.expected = std::to_string(bytes);
-  error.found = std::to_string(free_bytes);
-  error.hint = "make room, keep fewer versions ('--keep 1'), or patch the one there is with '--in-place'";
-  return error;
+  if (statvfs(folder.c_str(), &status) != 0) return SystemError("look at", folder, errno);
+  const uint64_t free_bytes = uint64_t{status.f_bavail} * status.f_frsize;
+  if (!IsInMemory(folder)) return free_bytes;
+  return std::min(free_bytes, MemoryLeft().value_or(free_bytes));
 }
 
-Result<File> LockFolder(const std::string& path, const std::string& what, double wait) {
-  const auto open = [&]() -> Result<File> {
-    if (access(path.c_str(), F_OK) != 0) {
-      Result<File> created = File::CreateNew(path);
-      if (created.ok()) return created;
-    }
-    return File::OpenForUpdate(path);
-  };
-  WD_ASSIGN(File lock, open());
-  for (double waited = 0;; waited += 0.1) {
-    WD_ASSIGN(const bool locked, lock.TryLock());
-    if (locked) break;
-    if (waited >= wait) {
-      const Result<Bytes> holder = ReadWholeFile(path, 4096);
-      const std::string who = holder.ok() && !holder->empty() ? ": " + std::string(AsText(*holder)) : "";
-      return Error{ErrorKind::kBusy, "another process works on '" + what + "'" + who,
-                   "wait for it with '--lock-wait 30s'"};
-    }
-    if (StopRequested()) return Error{ErrorKind::kInterrupted, "interrupted"};
-    const timespec pause{0, 100'000'000};
-    nanosleep(&pause, nullptr);
-  }
-  char host[256] = "";
-  (void)gethostname(host, sizeof host - 1);
-  char now[64];
-  const time_t seconds = time(nullptr);
-  struct tm utc;
-  strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&seconds, &utc));
-  const std::string holder = "process " + std::to_string(getpid()) + " on " + host + " since " + now;
-  WD_TRY(lock.Resize(0));
-  WD_TRY(lock.WriteAt(0, AsBytes(holder)));
-  return lock;
+Result<> CheckSpace(const std::string& folder, uint64_t bytes, const std::string& hint) {
+  WD_ASSIGN(const uint64_t free_bytes, FreeBytes(folder));
+  if (bytes <= free_bytes) return {};
+  Error error{ErrorKind::kLocalIo, "not enough room in '" + folder + "'" +
+                                       (IsInMemory(folder) ? ", which is memory" : "") + ": " + std::to_string(bytes) +
+                                       " bytes are needed, " + std::to_string(free_bytes) + " are free"};
+  error.path = folder;
+  error.expected = std::to_string(bytes);
+  error.found = std::to_string(free_bytes);
+  error.hint = hint;
+  return error;
 }
 
 }  // namespace wdelta
