@@ -121,7 +121,7 @@ class VersionPuller {
     WD_TRY(store_.Fetch(target_, files, FolderOf(target_), kDefaultJobs, context_, &report_.wire_bytes));
     WD_ASSIGN(const std::unique_ptr<ForeignDelta> delta, OpenForeign(FolderOf(target_)));
     WD_ASSIGN(const Checkpoint checkpoint, Checkpoint::Open(replica_.PathOf(version), {}, context_.note));
-    WD_ASSIGN(const std::string tensor, TensorUnlike(checkpoint, *delta));
+    WD_ASSIGN(const std::string tensor, TensorUnlike(checkpoint, *delta, context_.stop));
     if (!tensor.empty()) {
       context_.note("'" + replica_.PathOf(version) + "' is not version " + VersionName(target_) +
                     ", whatever its marker says: tensor '" + Shorten(tensor) + "' is another one; building it anew");
@@ -191,7 +191,7 @@ class VersionPuller {
     }
     for (const VersionWay& delta : route.deltas) {
       WD_TRY(store_.Fetch(delta.version, delta.files, FolderOf(delta.version), jobs, context_, &report_.wire_bytes));
-      WD_TRY(ProveFetched(FolderOf(delta.version)));
+      WD_TRY(ProveFetched(FolderOf(delta.version), context_.stop));
     }
     report_.download_seconds += watch.seconds();
     return {};

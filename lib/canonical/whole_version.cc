@@ -20,10 +20,10 @@ std::string SumLine(const Sha256Digest& sha256, const std::string& name) {
   return Hex(sha256) + "  " + name + "\n";
 }
 
-Result<Sha256Digest> DigestFile(const std::string& path) {
+Result<Sha256Digest> DigestFile(const std::string& path, const StopToken& stop) {
   WD_ASSIGN(const File file, File::OpenForRead(path));
   WD_ASSIGN(const FileIdentity identity, file.Identify());
-  return DigestSlice(file, 0, identity.size);
+  return DigestSlice(file, 0, identity.size, stop);
 }
 
 // A checkpoint in one file has no index.
@@ -38,10 +38,10 @@ std::string MadeIndex(const Checkpoint& checkpoint) {
   return index.Text();
 }
 
-Result<> ProveBySums(const std::string& folder, std::string_view sums) {
+Result<> ProveBySums(const std::string& folder, std::string_view sums, const StopToken& stop) {
   for (const auto& [expected, name] : ParseSums(sums)) {
     WD_TRY(CheckCompanionPath(name));
-    WD_ASSIGN(const Sha256Digest found, DigestFile(folder + "/" + name));
+    WD_ASSIGN(const Sha256Digest found, DigestFile(folder + "/" + name, stop));
     if (found == expected) continue;
     Error error{ErrorKind::kIntegrity, "'" + name + "' does not have the SHA-256 that came with it"};
     error.path = folder + "/" + name;
@@ -73,7 +73,7 @@ std::string PathOfFile(const Checkpoint& checkpoint, size_t number) {
                          : checkpoint.path() + "/" + checkpoint.layout().file(number).path;
 }
 
-Result<WholeVersion> WrapWholeVersion(const Checkpoint& checkpoint, uint64_t version) {
+Result<WholeVersion> WrapWholeVersion(const Checkpoint& checkpoint, uint64_t version, const StopToken& stop) {
   const Layout& layout = checkpoint.layout();
   WholeVersion whole;
   std::string index = MadeIndex(checkpoint);
@@ -83,7 +83,7 @@ Result<WholeVersion> WrapWholeVersion(const Checkpoint& checkpoint, uint64_t ver
       WD_ASSIGN(const Bytes text, ReadWholeFile(PathOfFile(checkpoint, file), kMaxIndexFileBytes));
       index = AsText(text);
     } else if (path != kSumsFile) {
-      WD_ASSIGN(const Sha256Digest sha256, DigestFile(PathOfFile(checkpoint, file)));
+      WD_ASSIGN(const Sha256Digest sha256, DigestFile(PathOfFile(checkpoint, file), stop));
       whole.sums += SumLine(sha256, path);
     }
   }
@@ -92,25 +92,25 @@ Result<WholeVersion> WrapWholeVersion(const Checkpoint& checkpoint, uint64_t ver
   return whole;
 }
 
-Result<std::string> ListSums(const std::string& folder, const std::vector<std::string>& files) {
+Result<std::string> ListSums(const std::string& folder, const std::vector<std::string>& files, const StopToken& stop) {
   std::string sums;
   for (const std::string& name : files) {
-    WD_ASSIGN(const Sha256Digest sha256, DigestFile(folder + "/" + name));
+    WD_ASSIGN(const Sha256Digest sha256, DigestFile(folder + "/" + name, stop));
     sums += SumLine(sha256, name);
   }
   return sums;
 }
 
-Result<bool> ProveFetched(const std::string& folder) {
+Result<bool> ProveFetched(const std::string& folder, const StopToken& stop) {
   const std::string path = folder + "/" + kSumsFile;
   if (access(path.c_str(), F_OK) != 0) return false;
   WD_ASSIGN(const Bytes sums, ReadWholeFile(path, kMaxSumsBytes));
-  WD_TRY(ProveBySums(folder, AsText(sums)));
+  WD_TRY(ProveBySums(folder, AsText(sums), stop));
   return true;
 }
 
 Result<> UnwrapWholeVersion(const std::string& folder, const Context& context) {
-  WD_ASSIGN(const bool is_proved, ProveFetched(folder));
+  WD_ASSIGN(const bool is_proved, ProveFetched(folder, context.stop));
   unlink((folder + "/" + kSumsFile).c_str());
   if (!is_proved) {
     context.note("nothing in the store proves the whole version in '" + folder + "', it is taken as it came");

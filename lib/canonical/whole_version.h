@@ -15,7 +15,7 @@ struct WholeVersion {
   std::string index, sums;
 };
 // Reads all of `checkpoint`.
-Result<WholeVersion> WrapWholeVersion(const Checkpoint& checkpoint, uint64_t version);
+Result<WholeVersion> WrapWholeVersion(const Checkpoint& checkpoint, uint64_t version, const StopToken& stop);
 
 // A line of a list of checksums. What is no such line is passed over.
 struct FileSum {
@@ -25,10 +25,10 @@ struct FileSum {
 inline constexpr uint64_t kMaxSumsBytes = 16 << 20;
 std::vector<FileSum> ParseSums(std::string_view text);
 // The list of checksums for the files of a delta.
-Result<std::string> ListSums(const std::string& folder, const std::vector<std::string>& files);
+Result<std::string> ListSums(const std::string& folder, const std::vector<std::string>& files, const StopToken& stop);
 
 // Proves the files of a fetched version by the list that came with it (kIntegrity); false: none did.
-Result<bool> ProveFetched(const std::string& folder);
+Result<bool> ProveFetched(const std::string& folder, const StopToken& stop);
 
 // Turns a fetched version into the checkpoint that it was: proved, if it can be (kIntegrity), with the index that a
 // checkpoint has, and without files that are no part of one. Done twice it changes nothing.

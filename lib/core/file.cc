@@ -1,6 +1,7 @@
 #include "core/file.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,7 +13,6 @@
 #include <random>
 
 #include "core/file_counts.h"
-#include "core/parallel.h"
 
 namespace wdelta {
 
@@ -157,11 +157,15 @@ Result<Bytes> ReadWholeFile(const std::string& path, uint64_t limit) {
   return bytes;
 }
 
-Result<File> SpoolStandardInput() {
+Result<File> SpoolStandardInput(const StopToken& stop) {
   WD_ASSIGN(File spool, File::CreateUnnamed());
   Bytes piece(256 << 10);
   for (uint64_t at = 0;;) {
-    if (StopRequested()) return Error{ErrorKind::kInterrupted, "interrupted"};
+    WD_TRY(stop.Check());
+    struct pollfd input {
+      STDIN_FILENO, POLLIN, 0
+    };
+    if (poll(&input, 1, 50) == 0) continue;  // a read could wait for long, and the stop may come from another thread
     const ssize_t got = read(STDIN_FILENO, piece.data(), piece.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return SystemError("read", "standard input", errno);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/bytes.h"
+#include "core/stop.h"
 
 namespace wdelta {
 
@@ -61,8 +62,8 @@ class File {
 // The whole of a small file; kIntegrity if it is larger than `limit` bytes.
 Result<Bytes> ReadWholeFile(const std::string& path, uint64_t limit);
 
-// Everything that arrives on standard input, in an unnamed file.
-Result<File> SpoolStandardInput();
+// Everything that arrives on standard input, in an unnamed file; kInterrupted if a stop is requested before it ends.
+Result<File> SpoolStandardInput(const StopToken& stop);
 
 // A place to write bytes in order. Nothing is promised before Commit() has returned.
 class ByteSink {

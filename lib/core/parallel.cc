@@ -3,7 +3,6 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <system_error>
@@ -11,27 +10,13 @@
 
 namespace wdelta {
 
-namespace {
-
-std::atomic<bool> stop_requested{false};
-static_assert(std::atomic<bool>::is_always_lock_free, "set from a signal handler");
-
-}  // namespace
-
-void RequestStop() noexcept {
-  stop_requested.store(true, std::memory_order_relaxed);
-}
-bool StopRequested() noexcept {
-  return stop_requested.load(std::memory_order_relaxed);
-}
-
-RunLimits LimitsFor(unsigned threads) {
+RunLimits LimitsFor(unsigned threads, const StopToken& stop) {
   if (threads == 0) {
     cpu_set_t allowed;
     if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) threads = static_cast<unsigned>(CPU_COUNT(&allowed));
   }
   threads = std::clamp(threads, 1u, 256u);
-  return RunLimits{threads, threads + 3};
+  return RunLimits{threads, threads + 3, stop};
 }
 
 namespace {
@@ -42,13 +27,18 @@ class Run {
  public:
   Run(uint64_t count, const RunLimits& limits, const std::function<Result<>(uint64_t, unsigned, unsigned)>& work,
       const std::function<Result<>(uint64_t, unsigned)>& emit)
-      : count_(count), in_flight_(limits.in_flight), work_(work), emit_(emit), finished_(limits.in_flight, false) {}
+      : count_(count),
+        in_flight_(limits.in_flight),
+        stop_(limits.stop),
+        work_(work),
+        emit_(emit),
+        finished_(limits.in_flight, false) {}
 
   void Work(unsigned worker) {
     std::unique_lock lock(mutex_);
     for (;;) {
       room_.wait(lock, [&] { return error_ || claimed_ == count_ || claimed_ < emitted_ + in_flight_; });
-      if (!error_ && StopRequested()) Fail(Result<>(Error{ErrorKind::kInterrupted, "interrupted"}));
+      if (Result<> stopped = stop_.Check(); !error_ && !stopped.ok()) Fail(std::move(stopped));
       if (error_ || claimed_ == count_) return;
       const uint64_t index = claimed_++;
       const auto slot = static_cast<unsigned>(index % in_flight_);
@@ -93,6 +83,7 @@ class Run {
 
   const uint64_t count_;
   const unsigned in_flight_;
+  const StopToken stop_;
   const std::function<Result<>(uint64_t, unsigned, unsigned)>& work_;
   const std::function<Result<>(uint64_t, unsigned)>& emit_;
 

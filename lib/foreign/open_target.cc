@@ -87,7 +87,7 @@ Result<OpenedTarget> OpenTarget(const std::string& base, const std::vector<std::
     if (!LooksForeign(path)) own.push_back(path);
   }
   // All of ours are opened before the base, because the last of them knows the companions.
-  WD_ASSIGN(std::vector<std::unique_ptr<DeltaReader>> readers, OpenDeltas(own, trust));
+  WD_ASSIGN(std::vector<std::unique_ptr<DeltaReader>> readers, OpenDeltas(own, trust, context));
   OpenedTarget opened;
   if (!from_anchor) {
     FileChoice choice = files;

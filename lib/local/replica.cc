@@ -50,14 +50,14 @@ Result<> MakeFolder(const std::string& path) {
 
 }  // namespace
 
-Result<Replica> Replica::Open(const std::string& folder, double lock_wait) {
+Result<Replica> Replica::Open(const std::string& folder, double lock_wait, const StopToken& stop) {
   for (const char* part : {"/versions", "/.wdelta/packs"}) WD_TRY(MakeFolder(folder + part));
   const fs::file_status link = fs::symlink_status(folder + "/current");
   if (fs::exists(link) && !fs::is_symlink(link)) {
     return Error{ErrorKind::kRefused, "'" + folder + "/current' is not a link that wdelta made",
                  "pull into a folder of its own"};
   }
-  WD_ASSIGN(File lock, LockFolder(folder + "/.wdelta/lock", folder, lock_wait));
+  WD_ASSIGN(File lock, LockFolder(folder + "/.wdelta/lock", folder, lock_wait, stop));
   WD_ASSIGN(StateFile state, StateFile::Read(folder + "/.wdelta/state.json"));
   Replica replica(folder, std::move(lock), std::move(state), !IsInMemory(folder));
   WD_TRY(replica.Recover());

@@ -32,7 +32,7 @@ class Replica {
  public:
   // Creates the folder if need be, waits for its lock up to `lock_wait` seconds (kBusy), and clears up what an
   // interrupted pull left.
-  static Result<Replica> Open(const std::string& folder, double lock_wait);
+  static Result<Replica> Open(const std::string& folder, double lock_wait, const StopToken& stop);
 
   const std::string& folder() const { return folder_; }
   bool durable() const { return durable_; }                               // false on a file system in memory

@@ -37,10 +37,10 @@ bool SglangMarker::IsIn(const std::string& path) {
   return std::filesystem::exists(FolderOf(path), failed);
 }
 
-Result<SglangMarker> SglangMarker::Take(const std::string& path, double wait) {
+Result<SglangMarker> SglangMarker::Take(const std::string& path, double wait, const StopToken& stop) {
   const bool was_there = IsIn(path);
   WD_TRY(MakeFolder(path));
-  WD_ASSIGN(File lock, LockFolder(FolderOf(path) + "/lock", path, wait));
+  WD_ASSIGN(File lock, LockFolder(FolderOf(path) + "/lock", path, wait, stop));
   RemoveTemporaries(FolderOf(path));
   return SglangMarker(path, std::move(lock), was_there);
 }
@@ -105,7 +105,7 @@ Result<std::optional<SglangMarker>> KeepMarker(Replica& replica, double lock_wai
   const ReplicaCopy* current = replica.current();
   if (!current) return std::optional<SglangMarker>();
   const std::string path = replica.PathOf(*current);
-  WD_ASSIGN(SglangMarker marker, SglangMarker::Take(path, lock_wait));
+  WD_ASSIGN(SglangMarker marker, SglangMarker::Take(path, lock_wait, context.stop));
   WD_ASSIGN(const std::optional<uint64_t> version, marker.Read());
   if (replica.building() || version == current->number) return std::optional(std::move(marker));  // ours to go on with
   if (!version && !marker.was_there()) {

@@ -8,7 +8,6 @@
 #include <functional>
 #include <mutex>
 
-#include "core/parallel.h"
 #include "core/stopwatch.h"
 #include "core/text.h"
 #include "remote/http_text.h"
@@ -19,12 +18,13 @@ namespace wdelta {
 namespace {
 
 constexpr size_t kMaxHeaderBytes = 256 << 10;  // all headers of one answer
-constexpr double kFinishSeconds = 3;           // after RequestStop(), for the answer to what was sent
+constexpr double kFinishSeconds = 3;           // after a stop, for the answer to what was sent
 
 // One request on its way.
 struct Transfer {
   const HttpRequest* request = nullptr;
   Throttle* throttle = nullptr;
+  const StopToken* stop = nullptr;
   CURL* handle = nullptr;
   HttpAnswer answer{};
   std::unique_ptr<Error> error{};  // why a callback gave up
@@ -127,7 +127,7 @@ size_t OnHeader(char* data, size_t unit, size_t count, void* user) {
 
 int OnProgress(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
   auto& transfer = *static_cast<Transfer*>(user);
-  if (!StopRequested() || transfer.request->past_stop) return 0;
+  if (!transfer.stop->requested() || transfer.request->past_stop) return 0;
   if (!transfer.MayBeCarriedOut()) return 1;
   if (!transfer.since_stop) transfer.since_stop.emplace();
   return transfer.since_stop->seconds() > kFinishSeconds ? 1 : 0;
@@ -212,8 +212,8 @@ const std::string* HttpAnswer::Header(std::string_view name) const {
 
 // Handles that nobody uses at the moment; each keeps its connections open.
 struct HttpClient::Pool {
-  explicit Pool(const TransferOptions& given)
-      : options(given), ca_file(CaFile(given)), throttle(given.bytes_per_second) {}
+  Pool(const TransferOptions& given, const StopToken& given_stop)
+      : options(given), stop(given_stop), ca_file(CaFile(given)), throttle(given.bytes_per_second, given_stop) {}
   ~Pool() {
     for (CURL* handle : idle) curl_easy_cleanup(handle);
   }
@@ -234,23 +234,24 @@ struct HttpClient::Pool {
   }
 
   const TransferOptions options;
+  const StopToken stop;
   const std::string ca_file;
   Throttle throttle;
   std::mutex mutex;
   std::vector<CURL*> idle;
 };
 
-HttpClient::HttpClient(const TransferOptions& options) {
+HttpClient::HttpClient(const TransferOptions& options, const StopToken& stop) {
   // Never undone: others in this process may use libcurl as well.
   static const bool ready = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
   static_cast<void>(ready);
-  pool_ = std::make_unique<Pool>(options);
+  pool_ = std::make_unique<Pool>(options, stop);
 }
 
 HttpClient::~HttpClient() = default;
 
 Result<HttpAnswer> HttpClient::Send(const HttpRequest& request) {
-  if (StopRequested() && !request.past_stop) return Error{ErrorKind::kInterrupted, "interrupted"};
+  if (!request.past_stop) WD_TRY(pool_->stop.Check());
   if (!request.url.starts_with("http://") && !request.url.starts_with("https://"))
     return Error{ErrorKind::kUsage, "'" + UrlForPeople(request.url) + "' is no URL for http or https"};
   CURL* handle = pool_->Borrow();
@@ -258,7 +259,7 @@ Result<HttpAnswer> HttpClient::Send(const HttpRequest& request) {
   const std::unique_ptr<CURL, std::function<void(CURL*)>> owner(handle, [&](CURL* used) { pool_->GiveBack(used); });
 
   const TransferOptions& options = pool_->options;
-  Transfer transfer{&request, &pool_->throttle, handle};
+  Transfer transfer{&request, &pool_->throttle, &pool_->stop, handle};
   char details[CURL_ERROR_SIZE] = "";
   const auto milliseconds = [](double seconds) { return static_cast<long>(std::ceil(std::min(seconds, 1e6) * 1000)); };
 

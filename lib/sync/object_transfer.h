@@ -24,7 +24,7 @@ class FileSlice final : public ByteSource {
 };
 
 // The SHA-256 of such a part.
-Result<Sha256Digest> DigestSlice(const File& file, uint64_t offset, uint64_t bytes);
+Result<Sha256Digest> DigestSlice(const File& file, uint64_t offset, uint64_t bytes, const StopToken& stop);
 
 // The SHA-256 of an object, read in pieces; nullopt: it is not there.
 Result<std::optional<Sha256Digest>> DigestObject(Remote& remote, const std::string& key);

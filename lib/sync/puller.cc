@@ -186,7 +186,7 @@ class Puller {
     Progress progress{0, plan.bytes};
     std::optional<size_t> gone;
     WD_TRY(RunOrdered<std::optional<uint64_t>>(
-        ways.size(), {packs_at_once, packs_at_once},
+        ways.size(), {packs_at_once, packs_at_once, context_.stop},
         [&](uint64_t n, unsigned) -> Result<std::optional<uint64_t>> {
           uint64_t wire_bytes = 0;
           Result<> fetched =
@@ -320,13 +320,13 @@ Result<PullReport> Pull(const PullRequest& request, const Context& context) {
     return Error{ErrorKind::kUsage, "a marker is kept only in a version that is patched in place", "add '--in-place'"};
   }
   WD_ASSIGN(const RemoteName name, ParseRemoteName(request.remote));
-  WD_ASSIGN(const std::unique_ptr<Remote> remote, OpenRemote(name.url, request.transfer, context.note));
+  WD_ASSIGN(const std::unique_ptr<Remote> remote, OpenRemote(name.url, request.transfer, context));
   const bool only_asks = request.check || request.plan;
   const bool exists = access((request.folder + "/.wdelta").c_str(), F_OK) == 0;
   // Who only asks changes nothing: for a folder that no pull has made an empty one stands in.
   const std::string folder = only_asks && !exists ? TemporaryPath("pull") : request.folder;
   Result<PullReport> report = [&]() -> Result<PullReport> {
-    WD_ASSIGN(Replica replica, Replica::Open(folder, request.lock_wait));
+    WD_ASSIGN(Replica replica, Replica::Open(folder, request.lock_wait, context.stop));
     std::optional<SglangMarker> marker;
     const bool has_marker = replica.current() && SglangMarker::IsIn(replica.PathOf(*replica.current()));
     if (!only_asks && request.in_place && (!request.marker.empty() || has_marker)) {

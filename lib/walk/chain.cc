@@ -286,7 +286,7 @@ Result<std::unique_ptr<ChainTarget>> OpenChain(std::unique_ptr<Target> before,
 
 Result<OpenedTarget> OpenPacks(const std::string& base, const std::vector<std::string>& packs, Trust trust,
                                const Context& context) {
-  WD_ASSIGN(std::vector<std::unique_ptr<DeltaReader>> deltas, OpenDeltas(packs, trust));
+  WD_ASSIGN(std::vector<std::unique_ptr<DeltaReader>> deltas, OpenDeltas(packs, trust, context));
   OpenedTarget opened;
   if (!base.empty()) {
     const Layout& layout = deltas.back()->index().layout;
@@ -299,13 +299,14 @@ Result<OpenedTarget> OpenPacks(const std::string& base, const std::vector<std::s
   return opened;
 }
 
-Result<std::vector<std::unique_ptr<DeltaReader>>> OpenDeltas(const std::vector<std::string>& paths, Trust trust) {
+Result<std::vector<std::unique_ptr<DeltaReader>>> OpenDeltas(const std::vector<std::string>& paths, Trust trust,
+                                                             const Context& context) {
   if (std::count(paths.begin(), paths.end(), "-") > 1) {
     return Error{ErrorKind::kUsage, "only one delta can come from standard input"};
   }
   std::vector<std::unique_ptr<DeltaReader>> deltas;
   for (const std::string& path : paths) {
-    WD_ASSIGN(deltas.emplace_back(), OpenDelta(path, trust));
+    WD_ASSIGN(deltas.emplace_back(), OpenDelta(path, trust, context));
   }
   return deltas;
 }

@@ -26,7 +26,8 @@ Result<OpenedTarget> OpenPacks(const std::string& base, const std::vector<std::s
                                const Context& context);
 
 // Opens each path as a delta; at most one may be "-".
-Result<std::vector<std::unique_ptr<DeltaReader>>> OpenDeltas(const std::vector<std::string>& paths, Trust trust);
+Result<std::vector<std::unique_ptr<DeltaReader>>> OpenDeltas(const std::vector<std::string>& paths, Trust trust,
+                                                             const Context& context);
 
 // Turns a conflict into the message that people need: reads all of `base` to say which checkpoint it is, which one
 // `delta` was made for, and which tensor differs first. Other errors come back as they are.

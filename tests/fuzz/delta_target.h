@@ -18,7 +18,7 @@ struct DeltaTarget {
 
   void TakeEverything(ByteSpan input) const {
     folder.Write("input", AsText(input));
-    Result<std::unique_ptr<DeltaReader>> opened = OpenDelta(folder / "input", Trust::kIndex);
+    Result<std::unique_ptr<DeltaReader>> opened = OpenDelta(folder / "input", Trust::kIndex, {});
     if (!opened.ok()) return;
     const DeltaReader& delta = **opened;
     (void)delta.CheckWhole().ok();
@@ -58,7 +58,7 @@ struct DeltaTarget {
   // The sample again, if it is a delta without a fault: mutations of anything else would find little.
   Bytes Accepted(Bytes sample) const {
     folder.Write("sample", AsText(sample));
-    const auto opened = OpenDelta(folder / "sample", Trust::kWhole);
+    const auto opened = OpenDelta(folder / "sample", Trust::kWhole, {});
     if (!opened.ok() || !(*opened)->CheckWhole().ok()) std::abort();
     return sample;
   }
