@@ -113,7 +113,7 @@ Result<int> Run(const Arguments& arguments, Ui& ui) {
 
 const Command kCatCommand = {
     "cat",
-    "show what a checkpoint, pack or delta holds, or one tensor's bytes",
+    "show the content of a checkpoint, pack or delta, or of one tensor",
     "[OPTION]... FILE [TENSOR]",
     1,
     2,

@@ -49,7 +49,7 @@ Result<int> Run(const Arguments& arguments, Ui& ui) {
 
 const Command kDoctorCommand = {
     "doctor",
-    "examine a store and a folder: promises, credentials, clock, room",
+    "examine a store and a folder: features, credentials, clock, space",
     "[OPTION]... REMOTE|DIR [DIR|REMOTE]",
     1,
     2,

@@ -68,11 +68,11 @@ Result<int> Run(const Arguments& arguments, Ui& ui) {
 
 const Command kIdCommand = {
     "id",
-    "say which record of a history a checkpoint is, or the nearest",
+    "find the record of a history that a checkpoint matches",
     "[OPTION]... CKPT [--in REMOTE]",
     1,
     1,
-    WithTransfer(WithFileChoice({{"--in", "REMOTE", "look for it in this history"}})),
+    WithTransfer(WithFileChoice({{"--in", "REMOTE", "search this history"}})),
     BlankFields,
     Run,
 };

@@ -87,8 +87,8 @@ const Command kLogCommand = {
     1,
     1,
     WithTransfer({
-        {"-n,--number", "N", "only the N newest"},
-        {"--oneline", "", "a short line for each record"},
+        {"-n,--number", "N", "list only the N newest"},
+        {"--oneline", "", "print a short line for each record"},
     }),
     BlankFields,
     Run,

@@ -138,7 +138,7 @@ const std::vector<OptionRow>& CommonOptions() {
       {"--json", "", "print one JSON object instead of text, on failure too"},
       {"--report", "FILE", "also write that JSON object to FILE, on failure too"},
       {"-q,--quiet", "", "print only what the next command needs, and no notes"},
-      {"-v,--verbose", "", "say more"},
+      {"-v,--verbose", "", "print more"},
       {"--color", "WHEN", "auto, always or never", "WDELTA_COLOR", {"auto", "always", "never"}},
       {"--progress", "HOW", "auto, tty, plain or none", "WDELTA_PROGRESS", {"auto", "tty", "plain", "none"}},
       {"--threads", "N", "work on N threads; 0: one for each processor", "WDELTA_THREADS"},

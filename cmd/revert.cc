@@ -46,8 +46,8 @@ const Command kRevertCommand = {
     1,
     WithTransfer({
         {"--to", "REV", "the record to go back to: 17, step:95, a tag, HEAD~3"},
-        {"--step", "N", "the label of the new record, if not that of the old one"},
-        {"--work", "DIR", "where to rebuild both checkpoints for a while; the current folder if not given"},
+        {"--step", "N", "the step of the new record (that of the old one)"},
+        {"--work", "DIR", "rebuild both checkpoints in a temporary folder in DIR (the current folder)"},
     }),
     BlankFields,
     Run,

@@ -3,10 +3,8 @@
 namespace wdelta {
 
 std::vector<OptionRow> WithFileChoice(std::vector<OptionRow> rows) {
-  rows.push_back(
-      {"--include", "GLOB", "files beside the weights that belong to the checkpoint too", nullptr, {}, true});
-  rows.push_back(
-      {"--exclude", "GLOB", "files that do not, even if included or in the default choice", nullptr, {}, true});
+  rows.push_back({"--include", "GLOB", "also include files beside the weights that match", nullptr, {}, true});
+  rows.push_back({"--exclude", "GLOB", "leave out files that match, even if included", nullptr, {}, true});
   return rows;
 }
 
@@ -15,7 +13,11 @@ FileChoice ChosenFiles(const Arguments& arguments) {
 }
 
 OptionRow LevelRow() {
-  return {"--level", "LEVEL", "effort of the coding: fast, default or max", "WDELTA_LEVEL", {"fast", "default", "max"}};
+  return {"--level",
+          "LEVEL",
+          "time to spend on a small pack: fast, default or max",
+          "WDELTA_LEVEL",
+          {"fast", "default", "max"}};
 }
 
 Level ChosenLevel(const Arguments& arguments) {

@@ -37,13 +37,13 @@ Result<int> Run(const Arguments& arguments, Ui& ui) {
 
 const Command kTagCommand = {
     "tag",
-    "give a record a name, which also keeps it from being collected",
+    "give a record a name, which protects it from gc",
     "[OPTION]... REMOTE[@REV] NAME",
     2,
     2,
     WithTransfer({
-        {"--force", "", "move a tag that is there already"},
-        {"--delete", "", "remove the tag"},
+        {"--force", "", "move a name from another record"},
+        {"--delete", "", "remove the name"},
     }),
     BlankFields,
     Run,

@@ -27,13 +27,13 @@ Error BadValue(const std::string& option, const std::string& expected, const std
 
 std::vector<OptionRow> WithTransfer(std::vector<OptionRow> rows) {
   const std::vector<OptionRow> more = {
-      {"--jobs", "N", "transfers at a time", "WDELTA_JOBS"},
-      {"--bwlimit", "SIZE", "at most SIZE a second over all transfers, e.g. 50M", "WDELTA_BWLIMIT"},
-      {"--retries", "N", "how often to try again after passing trouble", "WDELTA_RETRIES"},
-      {"--connect-timeout", "TIME", "give up connecting after TIME, e.g. 10s", "WDELTA_CONNECT_TIMEOUT"},
-      {"--idle-timeout", "TIME", "give up an attempt when nothing moved for TIME", "WDELTA_IDLE_TIMEOUT"},
+      {"--jobs", "N", "transfers at the same time, 4 by default", "WDELTA_JOBS"},
+      {"--bwlimit", "SIZE", "transfer at most SIZE a second, e.g. 50M", "WDELTA_BWLIMIT"},
+      {"--retries", "N", "retries after a temporary failure, 8 by default", "WDELTA_RETRIES"},
+      {"--connect-timeout", "TIME", "give up connecting after TIME, 10s by default", "WDELTA_CONNECT_TIMEOUT"},
+      {"--idle-timeout", "TIME", "give up an attempt if nothing moved for TIME, 30s by default", "WDELTA_IDLE_TIMEOUT"},
       {"--timeout", "TIME", "give up an attempt after TIME", "WDELTA_TIMEOUT"},
-      {"--endpoint", "URL", "the S3 service to speak with", "WDELTA_ENDPOINT"},
+      {"--endpoint", "URL", "the S3 service to use", "WDELTA_ENDPOINT"},
       {"--region", "NAME", "the region to sign for", "WDELTA_REGION"},
       {"--path-style", "", "S3: name the bucket in the path, not in the host"},
       {"--ca-file", "FILE", "trust the certificates in FILE instead of the system's", "WDELTA_CA_FILE"},
@@ -64,7 +64,8 @@ Result<TransferOptions> ChosenTransfer(const Arguments& arguments) {
 }
 
 OptionRow LockWaitRow() {
-  return {"--lock-wait", "TIME", "how long to wait for another wdelta there: 0, 30s, inf", "WDELTA_LOCK_WAIT"};
+  return {"--lock-wait", "TIME", "how long to wait for another wdelta that works there: 0, 30s, inf",
+          "WDELTA_LOCK_WAIT"};
 }
 
 Result<double> ChosenLockWait(const Arguments& arguments) {

@@ -134,14 +134,14 @@ Result<int> Run(const Arguments& arguments, Ui& ui) {
 
 const Command kVerifyCommand = {
     "verify",
-    "prove that checkpoints, packs, deltas and histories are whole",
+    "verify checkpoints, packs, deltas and histories",
     "[OPTION]... TARGET...",
     1,
     kAnyNumber,
     WithTransfer(WithFileChoice({
         {"--against", "X",
-         "also compare: a checkpoint with its pack, another checkpoint or REMOTE@REV, a delta with its base"},
-        {"--quick", "", "structure only: read no tensor data"},
+         "also compare a checkpoint with its pack, another checkpoint or REMOTE@REV, or a delta with its base"},
+        {"--quick", "", "check only the structure, and read no tensor data"},
         {"--junit", "FILE", "write a JUnit report to FILE, one test case for each target"},
     })),
     BlankFields,

@@ -1,4 +1,6 @@
 // Looking inside: the index of a delta or a checkpoint, or one tensor's bytes.
+#include "calls/hex_identity.h"
+#include "foreign/foreign.h"
 #include "walk/chain.h"
 #include "wdelta.h"
 
@@ -76,15 +78,15 @@ Error NoTensor(const std::string& tensor, const std::string& subject) {
   return error;
 }
 
-// Writes a tensor of `side`, which needs no base, to `output`.
-Result<uint64_t> WriteTensorBytes(const Target& side, const std::string& subject, const CatRequest& request) {
-  const Tensor* tensor = FindTensor(side.tensors(), request.tensor);
+// Writes a tensor of `target`, which needs no base, to `output`.
+Result<uint64_t> WriteTensorBytes(const Target& target, const std::string& subject, const CatRequest& request) {
+  const Tensor* tensor = FindTensor(target.tensors(), request.tensor);
   if (!tensor) return NoTensor(request.tensor, subject);
   WD_ASSIGN(const auto sink, OpenSink(request.output));
   WalkScratch scratch;
   for (uint64_t number = 0; number < BlockCount(tensor->bytes); ++number) {
-    const auto index = static_cast<uint32_t>(tensor - side.tensors().data());
-    WD_ASSIGN(const LoadedBlock block, side.Load(index, number, scratch));
+    const auto index = static_cast<uint32_t>(tensor - target.tensors().data());
+    WD_ASSIGN(const LoadedBlock block, target.Load(index, number, scratch));
     WD_TRY(sink->Write(block.new_block));
   }
   WD_TRY(sink->Commit());
@@ -96,7 +98,7 @@ Result<uint64_t> WriteTensorBytes(const Target& side, const std::string& subject
 Result<CatReport> Cat(const CatRequest& request, const Context& context) {
   bool is_delta = request.subject == "-";
   if (!is_delta) {
-    WD_ASSIGN(is_delta, LooksLikeDelta(request.subject));
+    WD_ASSIGN(is_delta, LooksLikeAnyDelta(request.subject));
   }
   if (!is_delta) {
     WD_ASSIGN(const Checkpoint checkpoint, Checkpoint::Open(request.subject, {}, context.note));
@@ -106,7 +108,7 @@ Result<CatReport> Cat(const CatRequest& request, const Context& context) {
     WD_ASSIGN(report.bytes, WriteTensorBytes(*PairTarget(nullptr, checkpoint), request.subject, request));
     return report;
   }
-  WD_ASSIGN(auto delta, OpenDelta(request.subject, Trust::kIndex, context));
+  WD_ASSIGN(auto delta, OpenOwnDelta(request.subject, Trust::kIndex, context));
   if (request.tensor.empty()) return DescribeDelta(*delta);
   if (!delta->index().anchor) {
     Error error{ErrorKind::kUsage, "'" + request.subject + "' is a delta, its tensors need a base"};

@@ -10,6 +10,8 @@
 #include <ctime>
 
 #include "core/digest.h"
+#include "core/folder_lock.h"
+#include "core/free_space.h"
 #include "local/replica.h"
 #include "sync/record_commit.h"
 #include "wdelta.h"

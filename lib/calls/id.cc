@@ -3,6 +3,7 @@
 
 #include "sync/record_info.h"
 #include "sync/way_index.h"
+#include "calls/hex_identity.h"
 #include "walk/walk.h"
 #include "wdelta.h"
 

@@ -2,11 +2,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "foreign/import.h"
+#include "calls/hex_identity.h"
+#include "foreign/foreign.h"
+#include "foreign/open_target.h"
 #include "stats/encodings.h"
 #include "stats/findings.h"
 #include "stats/tally_walk.h"
 #include "walk/difference.h"
+#include "wdelta.h"
 
 namespace wdelta {
 
@@ -80,14 +83,14 @@ std::vector<size_t> LargestMovers(const std::vector<TensorStats>& tensors) {
 }
 
 // What a walk over both sides found, as the report tells it.
-void FillFromWalk(const Checkpoint* base, const Target& side, const WalkTally& walked, StatsReport& report) {
-  Difference difference = Summarize(base, side, walked.units_changed());
+void FillFromWalk(const Checkpoint* base, const Target& target, const WalkTally& walked, StatsReport& report) {
+  Difference difference = Summarize(base, target, walked.units_changed());
   report.totals = difference.totals;
   report.files = std::move(difference.files);
   for (TensorChange& change : difference.tensors) {
     TensorStats stats{std::move(change), {}, std::nullopt};
-    if (const Tensor* tensor = FindTensor(side.tensors(), stats.name)) {
-      const auto at = static_cast<size_t>(tensor - side.tensors().data());
+    if (const Tensor* tensor = FindTensor(target.tensors(), stats.name)) {
+      const auto at = static_cast<size_t>(tensor - target.tensors().data());
       const bool has_old = stats.kind == ChangeKind::kSame || stats.kind == ChangeKind::kChanged;
       stats.tally = ReportedTally(*tensor, walked.tensors[at], has_old);
       report.nan += stats.tally->nan;
@@ -107,20 +110,20 @@ Result<> FillFromPair(const StatsRequest& request, const Context& context, Stats
   WD_ASSIGN(const Checkpoint base, Checkpoint::Open(request.subjects[0], request.files, context.note));
   WD_ASSIGN(const Checkpoint next, Checkpoint::Open(request.subjects[1], request.files, context.note));
   WD_ASSIGN(const WalkTally walked, TallyPair(base, next, context));
-  const auto side = PairTarget(&base, next);
-  FillFromWalk(&base, *side, walked, report);
-  PackRequest pack;
-  pack.inputs = request.subjects;
-  pack.files = request.files;
+  const auto target = PairTarget(&base, next);
+  FillFromWalk(&base, *target, walked, report);
+  PackSizes packs;
   if (request.encodings) {
-    WD_ASSIGN(report.encodings, MeasureEncodings(*side, pack, context));
+    WD_ASSIGN(EncodingSizes sizes, MeasureEncodings(&base, *target, context));
+    report.encodings = std::move(sizes.rows);
+    report.delta_bytes = sizes.delta_bytes;
+    packs = std::move(sizes.packs);
+  } else if (request.delta_size) {
+    WD_ASSIGN(packs, MeasurePacks(&base, *target, {Level::kDefault}, context));
+    report.delta_bytes = packs.bytes[0];
   }
-  if (request.encodings || request.delta_size) {
-    WD_ASSIGN(const PackReport packed, MeasurePack(pack, context));
-    report.delta_bytes = packed.delta_bytes;
-    report.base = packed.base;
-    report.result = packed.result;
-  }
+  report.base = HexIdentity(packs.base);
+  report.result = HexIdentity(packs.result);
   return {};
 }
 
@@ -139,27 +142,33 @@ Result<> FillFromIndex(const StatsRequest& request, const Context& context, Stat
 
 Result<> FillFromDeltaAndBase(const StatsRequest& request, const Context& context, StatsReport& report) {
   report.subject = StatsSubject::kDeltaAndBase;
-  WD_ASSIGN(DeltasOnBase opened, OpenOnBase(request.base, request.subjects, Trust::kWhole, context));
-  const Checkpoint& base = *opened.base;
-  report.delta_bytes = opened.bytes;
-  WD_ASSIGN(const auto chain, OpenChain(&base, std::move(opened.deltas)));
-  const DeltaReader& delta = chain->last();
-  WD_ASSIGN(const WalkTally walked, TallyChain(&base, *chain, context));
-  FillFromWalk(&base, *chain, walked, report);
-  if (!delta.index().anchor && report.totals.elements_changed != delta.index().totals.elements_changed) {
-    Error error{ErrorKind::kConflict, "'" + request.base + "' is not the base of '" + delta.path() +
+  WD_ASSIGN(const OpenedTarget opened,
+            OpenTarget(request.base, request.subjects, request.files, Trust::kWhole, context));
+  const Checkpoint* base = opened.base.get();
+  Target& target = *opened.target;
+  report.delta_bytes = opened.delta_bytes;
+  WD_ASSIGN(const WalkTally walked, TallyTarget(target, context));
+  FillFromWalk(base, target, walked, report);
+  StateDigests base_state;
+  if (target.base()) {
+    base_state = *target.base();
+  } else if (base) {
+    WD_ASSIGN(const std::vector<TensorDigest> digests, DigestBase(*base, target, walked.digests, context));
+    base_state = CombineState(Fingerprint(digests), base->layout().Digest());
+  }
+  const bool is_anchor = base_state == StateDigests{};
+  if (!is_anchor && target.totals() && report.totals.elements_changed != target.totals()->elements_changed) {
+    Error error{ErrorKind::kConflict, "'" + request.base + "' is not the base of '" + request.subjects[0] +
                                           "': it has some or all of its changes already"};
     error.path = request.base;
     error.hint = "give the checkpoint that the delta was made from as '--base'";
     return error;
   }
-  report.base = HexIdentity(delta.index().base);
-  report.result = HexIdentity(delta.index().result);
+  report.base = HexIdentity(base_state);
+  report.result = HexIdentity(CombineState(Fingerprint(walked.digests.result), target.layout().Digest()));
   if (request.encodings) {
-    PackRequest pack;
-    pack.inputs = request.subjects;
-    pack.base = request.base;
-    WD_ASSIGN(report.encodings, MeasureEncodings(*chain, pack, context));
+    WD_ASSIGN(EncodingSizes sizes, MeasureEncodings(base, target, context));
+    report.encodings = std::move(sizes.rows);
   }
   return {};
 }
@@ -209,7 +218,7 @@ Result<Fill> ChooseFill(const StatsRequest& request) {
     if (IsRemoteName(subject)) {
       ++remotes;
     } else if (!is_delta) {
-      WD_ASSIGN(is_delta, LooksLikeDelta(subject));
+      WD_ASSIGN(is_delta, LooksLikeAnyDelta(subject));
     }
     deltas += is_delta;
   }

@@ -10,9 +10,9 @@
 #include "core/stopwatch.h"
 #include "core/text.h"
 #include "foreign/foreign_proof.h"
-#include "foreign/import.h"
+#include "foreign/open_target.h"
 #include "sync/rollback_guard.h"
-#include "walk/inbound.h"
+#include "walk/in_place.h"
 
 namespace wdelta {
 
@@ -209,15 +209,19 @@ class VersionPuller {
 
   // ---- The version ----
 
-  Result<ApplyReport> Apply(ApplyRequest apply, std::span<const VersionWay> deltas) {
+  // In place if `output` is empty.
+  Result<Sha256Digest> Apply(const std::string& base, const std::string& output, std::span<const VersionWay> deltas) {
     const Stopwatch watch;
-    apply.durable = replica_.durable();
-    for (const VersionWay& delta : deltas) apply.deltas.push_back(FolderOf(delta.version));
-    WD_ASSIGN(ApplyReport applied, ApplyDeltas(apply, Trust::kWhole, context_));
+    std::vector<std::string> paths;
+    for (const VersionWay& delta : deltas) paths.push_back(FolderOf(delta.version));
+    if (output.empty()) WD_TRY(PrepareInPlace(base, replica_.durable(), context_));
+    WD_ASSIGN(const OpenedTarget opened, OpenTarget(base, paths, {}, Trust::kWhole, context_));
+    WD_ASSIGN(const Rebuilt rebuilt, output.empty() ? PatchInPlace(opened, base, replica_.durable(), context_)
+                                                    : RebuildCopy(opened, output, replica_.durable(), context_));
     report_.apply_seconds += watch.seconds();
-    report_.record.fingerprint = applied.result.fingerprint;
-    report_.record.totals = applied.totals;
-    return applied;
+    report_.record.fingerprint = Hex(rebuilt.proof.digests().fingerprint);
+    report_.record.totals = rebuilt.totals;
+    return rebuilt.proof.state();
   }
 
   Result<> Adopt(const std::string& path, const Sha256Digest& state) {
@@ -233,17 +237,12 @@ class VersionPuller {
     return Advance(route);
   }
 
-  // Brings the version that is being built to the target. Never more deltas at a time than are recognised, should this
-  // be interrupted.
+  // Brings the version that is being built to the target.
   Result<> Advance(const VersionRoute& route) {
     const std::string path = replica_.BuildingPath();
-    for (std::span<const VersionWay> rest = route.deltas; !rest.empty();) {
-      const std::span<const VersionWay> some = rest.first(std::min(rest.size(), kMostAtOnce));
-      WD_ASSIGN(const ApplyReport applied, Apply({.base = path, .in_place = true}, some));
-      Sha256Digest state{};
-      FromHex(applied.result.state, state);
-      WD_TRY(replica_.BuildingReached(some.back().version, state));
-      rest = rest.subspan(some.size());
+    if (!route.deltas.empty()) {
+      WD_ASSIGN(const Sha256Digest state, Apply(path, "", route.deltas));
+      WD_TRY(replica_.BuildingReached(route.deltas.back().version, state));
     }
     return Adopt(path, replica_.building()->state);
   }
@@ -255,7 +254,8 @@ class VersionPuller {
     StateDigests digests;
     {
       WD_ASSIGN(const Checkpoint checkpoint, Checkpoint::Open(folder, {}, context_.note));
-      WD_ASSIGN(digests, DigestCheckpoint(checkpoint, context_));
+      WD_ASSIGN(const Proof proof, ProveCheckpoint(checkpoint, context_));
+      digests = proof.digests();
     }
     report_.record.fingerprint = Hex(digests.fingerprint);
     if (replica_.highest() == 0) {  // else what is here is of another run until all is done
@@ -277,9 +277,7 @@ class VersionPuller {
     }
     WD_ASSIGN(const Checkpoint checkpoint, Checkpoint::Open(base, {}, [](const std::string&) {}));
     WD_TRY(replica_.CheckSpace(checkpoint.data_bytes() + (1 << 20)));
-    WD_ASSIGN(const ApplyReport applied, Apply({.base = base, .output = output + "/"}, route.deltas));
-    Sha256Digest state{};
-    FromHex(applied.result.state, state);
+    WD_ASSIGN(const Sha256Digest state, Apply(base, output + "/", route.deltas));
     return Adopt(output, state);
   }
 

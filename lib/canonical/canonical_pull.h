@@ -3,6 +3,7 @@
 
 #include "history/revision.h"
 #include "local/replica.h"
+#include "wdelta.h"
 #include "remote/remote.h"
 
 namespace wdelta {

@@ -6,6 +6,7 @@
 #include <ctime>
 #include <filesystem>
 
+#include "calls/hex_identity.h"
 #include "canonical/publish_base.h"
 #include "canonical/version_upload.h"
 #include "canonical/whole_version.h"
@@ -16,7 +17,8 @@
 #include "remote/remote_key.h"
 #include "sync/record_commit.h"
 #include "walk/difference.h"
-#include "walk/walk.h"
+#include "walk/rebuild.h"
+#include "wdelta.h"
 
 namespace wdelta {
 
@@ -210,10 +212,10 @@ class VersionPusher {
       }
       if (path != kIndexFile && path != kSumsFile) files.push_back(i);
     }
-    WD_ASSIGN(const StateDigests digests, DigestCheckpoint(source, context_));
-    if (KnowsNewest() && digests.state == home_->base_state()) {
+    WD_ASSIGN(const Proof proof, ProveCheckpoint(source, context_));
+    if (KnowsNewest() && proof.state() == home_->base_state()) {
       report_.already_there = true;
-      Describe(HexIdentity(digests), {}, Newest());
+      Describe(HexIdentity(proof.digests()), {}, Newest());
       return MarkReleased(request_.released);
     }
     WD_ASSIGN(const WholeVersion whole, WrapWholeVersion(source, Next(), context_.stop));
@@ -222,10 +224,10 @@ class VersionPusher {
     WD_TRY(PrepareBase());
     const VersionPointer pointer{run_, Next()};
     VersionUpload upload(store_, *home_, latest_, pointer, request_);
-    WD_TRY(upload.Begin(digests.state, whole.sums));
+    WD_TRY(upload.Begin(proof.state(), whole.sums));
     std::vector<uint64_t> units;
     for (const Tensor& tensor : source.tensors()) units.push_back(tensor.units());
-    Describe(HexIdentity(digests), Summarize(nullptr, *PairTarget(nullptr, source), units).totals, Next());
+    Describe(HexIdentity(proof.digests()), Summarize(nullptr, *PairTarget(nullptr, source), units).totals, Next());
     WD_TRY(upload.Publish(files.size() + 2, [&](size_t i) -> Result<uint64_t> {
       if (i < files.size()) return upload.SendFile(source.layout().file(files[i]).path, PathOfFile(source, files[i]));
       const bool is_last = i > files.size();

@@ -12,7 +12,7 @@ class Overwrite final : public ForeignStream {
   Overwrite(std::unique_ptr<PositionSource> positions, std::unique_ptr<ByteFeed> values, unsigned unit, uint64_t units)
       : positions_(std::move(positions)), values_(std::move(values)), unit_(unit), units_(units) {}
 
-  Result<> Turn(MutableByteSpan block) override {
+  Result<> Apply(MutableByteSpan block) override {
     const uint64_t end = passed_ + block.size() / unit_;
     for (;;) {
       if (!looked_) WD_TRY(Look());

@@ -1,10 +1,9 @@
 // Deltas in the formats of other systems. None of them says as much as ours: not what the base was, not what did not
-// change, not how the files look. So a foreign delta is never applied as it is: it is first turned into a pack against
-// the base that is at hand (import.h), proved by whatever checksums it has, and everything after that is the ordinary
-// way.
+// change, not how the files look. A walk (foreign_target.h) finds that out from the base that is at hand, and compares
+// whatever checksums the delta has with what it makes.
 //
-// A reader lists the tensors that a delta touches, and gives for each a stream that turns the old bytes of the tensor
-// into the new ones, block by block, front to back. Each format has a file of its own; open_foreign.cc has the table.
+// A reader lists the tensors that a delta touches, and gives for each a stream that makes the new bytes of the tensor
+// from the old ones, block by block, front to back. Each format has a file of its own; open_foreign.cc has the table.
 // wdelta-formats(5) describes them for users.
 #pragma once
 
@@ -13,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "codec/codec.h"
 #include "core/file.h"
+#include "pack/container.h"
 
 namespace wdelta {
 
@@ -29,13 +28,13 @@ struct ForeignTensor {
   std::string checksum;  // of all its new bytes, in lower-case hexadecimal
 };
 
-// Turns one tensor. For one thread.
+// Patches one tensor. For one thread.
 class ForeignStream {
  public:
   virtual ~ForeignStream() = default;
   // `block` holds the next old bytes of the tensor, and the new ones afterwards. kIntegrity for a delta that does not
   // fit.
-  virtual Result<> Turn(MutableByteSpan block) = 0;
+  virtual Result<> Apply(MutableByteSpan block) = 0;
   // After the last block: kIntegrity if something is left over.
   virtual Result<> End() = 0;
 };
@@ -68,6 +67,10 @@ class ForeignDelta {
 Result<std::unique_ptr<ForeignDelta>> OpenForeign(const std::string& path);
 // Whether a file or folder is one: by the first look, without checking it.
 bool LooksForeign(const std::string& path);
+// Whether it is a delta of any format, ours or a foreign one.
+Result<bool> LooksLikeAnyDelta(const std::string& path);
+// Opens a delta of ours. Says of a foreign one how it can be read.
+Result<std::unique_ptr<DeltaReader>> OpenOwnDelta(const std::string& path, Trust trust, const Context& context);
 
 // The rows of that table: each is asked whether it looks like its own, and opens it.
 bool LooksLikeCanonical(const std::string& path);

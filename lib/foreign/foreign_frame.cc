@@ -19,7 +19,7 @@ ZstdSource FrameOf(std::shared_ptr<const File> file, uint64_t begin, uint64_t en
 class Xor final : public ForeignStream {
  public:
   explicit Xor(ZstdSource frame) : frame_(std::move(frame)) {}
-  Result<> Turn(MutableByteSpan block) override {
+  Result<> Apply(MutableByteSpan block) override {
     difference_.resize(block.size());
     WD_TRY(frame_.Read(difference_));
     for (size_t i = 0; i < block.size(); ++i) block[i] ^= difference_[i];
@@ -66,7 +66,7 @@ class OverwriteOfFrame final : public ForeignStream {
  public:
   OverwriteOfFrame(std::unique_ptr<ForeignStream> inner, std::shared_ptr<ZstdSource> frame)
       : inner_(std::move(inner)), frame_(std::move(frame)) {}
-  Result<> Turn(MutableByteSpan block) override { return inner_->Turn(block); }
+  Result<> Apply(MutableByteSpan block) override { return inner_->Apply(block); }
   Result<> End() override {
     WD_TRY(inner_->End());
     return frame_->ExpectEnd();

@@ -34,4 +34,17 @@ Result<std::unique_ptr<ForeignDelta>> OpenForeign(const std::string& path) {
   return format->open(path);
 }
 
+Result<bool> LooksLikeAnyDelta(const std::string& path) {
+  if (LooksForeign(path)) return true;
+  return LooksLikeDelta(path);
+}
+
+Result<std::unique_ptr<DeltaReader>> OpenOwnDelta(const std::string& path, Trust trust, const Context& context) {
+  if (!LooksForeign(path)) return OpenDelta(path, trust, context);
+  Error error{ErrorKind::kUsage, "'" + path + "' is a delta of another system, which can only be read with its base",
+              "'wdelta pack --base CKPT " + path + " -o FILE' makes a pack of it"};
+  error.path = path;
+  return error;
+}
+
 }  // namespace wdelta

@@ -28,7 +28,7 @@ class Named final : public ForeignStream {
   Named(std::unique_ptr<ForeignStream> stream, const ForeignDelta& delta, const ForeignTensor& tensor)
       : stream_(std::move(stream)), kind_(delta.kind()), path_(delta.path()), tensor_(tensor.name) {}
 
-  Result<> Turn(MutableByteSpan block) override { return WithName(stream_->Turn(block)); }
+  Result<> Apply(MutableByteSpan block) override { return WithName(stream_->Apply(block)); }
   Result<> End() override { return WithName(stream_->End()); }
 
  private:

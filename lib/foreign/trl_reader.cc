@@ -37,7 +37,7 @@ class GapPositions final : public PositionSource {
 class Replacement final : public ForeignStream {
  public:
   explicit Replacement(std::unique_ptr<ByteFeed> bytes) : bytes_(std::move(bytes)) {}
-  Result<> Turn(MutableByteSpan block) override { return bytes_->Read(block); }
+  Result<> Apply(MutableByteSpan block) override { return bytes_->Read(block); }
   Result<> End() override {
     if (bytes_->left() != 0) return Error{ErrorKind::kIntegrity, "there are more values than elements"};
     return {};

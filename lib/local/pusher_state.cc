@@ -4,7 +4,8 @@
 
 #include <filesystem>
 
-#include "local/replica.h"
+#include "core/folder_lock.h"
+#include "core/free_space.h"
 
 namespace wdelta {
 

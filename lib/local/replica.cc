@@ -6,6 +6,7 @@
 #include <charconv>
 #include <filesystem>
 
+#include "core/folder_lock.h"
 #include "local/sglang_marker.h"
 #include "walk/journal.h"
 

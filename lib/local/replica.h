@@ -14,6 +14,7 @@
 #include <optional>
 
 #include "core/file.h"
+#include "core/free_space.h"
 #include "core/state_file.h"
 #include "sync/object_transfer.h"
 
@@ -79,8 +80,11 @@ class Replica {
   // Removes all but the `keep` newest versions; never the current one.
   Result<> RemoveOld(unsigned keep);
 
-  // kLocalIo unless `bytes` more fit on the file system, and, where that is memory, into the control group's limit.
-  Result<> CheckSpace(uint64_t bytes) const;
+  // kLocalIo unless `bytes` more fit.
+  Result<> CheckSpace(uint64_t bytes) const {
+    return wdelta::CheckSpace(
+        folder_, bytes, "make room, keep fewer versions ('--keep 1'), or patch the one there is with '--in-place'");
+  }
 
  private:
   Replica(std::string folder, File lock, StateFile state, bool durable)
@@ -106,11 +110,5 @@ class Replica {
 
 // The current version of the folder, without its lock; nullopt if it is no folder that a pull keeps.
 Result<std::optional<ReplicaCopy>> CurrentCopyIn(const std::string& folder);
-
-// Takes the lock of a folder, waiting up to `wait` seconds or until a stop; the message of kBusy says who has it.
-Result<File> LockFolder(const std::string& path, const std::string& what, double wait, const StopToken& stop);
-
-// Whether `path` lies on a file system that is memory: nothing there is worth an fsync.
-bool IsInMemory(const std::string& path);
 
 }  // namespace wdelta

@@ -7,9 +7,10 @@
 #include <filesystem>
 
 #include "canonical/version.h"
+#include "core/folder_lock.h"
 #include "core/json.h"
 #include "local/replica.h"
-#include "walk/walk.h"
+#include "walk/rebuild.h"
 
 namespace wdelta {
 
@@ -112,18 +113,18 @@ Result<std::optional<SglangMarker>> KeepMarker(Replica& replica, double lock_wai
     return std::optional(std::move(marker));
   }
   WD_ASSIGN(const Checkpoint checkpoint, Checkpoint::Open(path, {{"*"}, {}}, context.note));
-  WD_ASSIGN(const StateDigests digests, DigestCheckpoint(checkpoint, context));
-  if (!version && digests.state != current->state) {
+  WD_ASSIGN(const Proof proof, ProveCheckpoint(checkpoint, context));
+  if (!version && proof.state() != current->state) {
     Error error{ErrorKind::kIntegrity, "'" + path + "' was left half changed by another program"};
     error.path = path;
     error.expected = Hex(current->state);
-    error.found = Hex(digests.state);
+    error.found = Hex(proof.state());
     error.hint = "remove that folder and pull again";
     return error;
   }
   RecordEntry entry;
   entry.number = version.value_or(current->number);
-  entry.state = digests.state;
+  entry.state = proof.state();
   entry.created = static_cast<uint64_t>(std::time(nullptr));
   if (version) context.note("another program has brought '" + path + "' to version " + VersionName(*version));
   WD_TRY(replica.Adopt(path, entry));

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "foreign/foreign.h"
+#include "pack/container.h"
 #include "pack/plain_format.h"
 
 namespace wdelta {
@@ -31,12 +31,6 @@ Result<Bytes> FirstBytes(const File& file) {
 }  // namespace
 
 Result<std::unique_ptr<DeltaReader>> OpenDelta(const std::string& path, Trust trust, const Context& context) {
-  if (LooksForeign(path)) {
-    Error error{ErrorKind::kUsage, "'" + path + "' is a delta of another system, which can only be read with its base",
-                "'wdelta pack --base CKPT " + path + " -o FILE' makes a pack of it"};
-    error.path = path;
-    return error;
-  }
   std::error_code failed;
   if (std::filesystem::is_directory(path, failed)) {
     Error error{ErrorKind::kRefused, "'" + path + "' is a folder, and no delta of a format that is known",
@@ -59,7 +53,6 @@ Result<std::unique_ptr<DeltaReader>> OpenDelta(const std::string& path, Trust tr
 }
 
 Result<bool> LooksLikeDelta(const std::string& path) {
-  if (LooksForeign(path)) return true;
   std::error_code failed;
   if (std::filesystem::is_directory(path, failed)) return false;
   WD_ASSIGN(const File file, File::OpenForRead(path));

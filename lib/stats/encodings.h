@@ -1,16 +1,26 @@
 // What a delta would weigh: as a pack, at every level, and in the encodings of other systems.
 #pragma once
 
+#include "stats_report.h"
 #include "walk/walk.h"
-#include "wdelta.h"
 
 namespace wdelta {
 
-// Makes the pack of the request and throws it away.
-Result<PackReport> MeasurePack(PackRequest request, const Context& context);
+// The packs of one difference at several levels, made in one walk and thrown away.
+struct PackSizes {
+  std::vector<uint64_t> bytes;  // by level, as asked for
+  StateDigests base, result;
+};
+Result<PackSizes> MeasurePacks(const Checkpoint* base, Target& target, const std::vector<Level>& levels,
+                               const Context& context);
 
-// `pack` makes the difference that `side` shows. Smallest last is not promised: wdelta's levels first, then others,
-// then bounds.
-Result<std::vector<EncodingSize>> MeasureEncodings(const Target& side, const PackRequest& pack, const Context& context);
+// The difference between base and target in every encoding: the levels of wdelta first, then other systems, then
+// bounds. `delta_bytes` becomes the size of the default level.
+struct EncodingSizes {
+  std::vector<EncodingSize> rows;
+  PackSizes packs;
+  uint64_t delta_bytes = 0;
+};
+Result<EncodingSizes> MeasureEncodings(const Checkpoint* base, Target& target, const Context& context);
 
 }  // namespace wdelta

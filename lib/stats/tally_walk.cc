@@ -1,5 +1,9 @@
 #include "stats/tally_walk.h"
 
+#include <map>
+#include <mutex>
+
+#include "stats_report.h"
 #include "walk/piece_walk.h"
 
 namespace wdelta {
@@ -65,29 +69,37 @@ Result<WalkTally> TallyPair(const Checkpoint& base, const Checkpoint& next, cons
   return out;
 }
 
-Result<WalkTally> TallyChain(const Checkpoint* base, const ChainTarget& chain, const Context& context) {
+Result<WalkTally> TallyTarget(Target& target, const Context& context) {
   WalkTally out;
-  out.tensors.resize(chain.tensors().size());
-  const std::vector<Division> divisions = Divide(chain.tensors());
-  std::vector<Tally> tallies(LimitsFor(context).threads);
+  const std::vector<Division> divisions = Divide(target.tensors());
+  std::vector<Tally> tallies;
+  // Tallies of blocks wait here for their turn to be added: a row may reach from one block into the next.
+  std::mutex mutex;
+  std::map<std::pair<uint32_t, uint64_t>, BlockTally> waiting;
+  const auto begin = [&]() -> Result<> {
+    out.tensors.assign(target.tensors().size(), {});
+    tallies.clear();
+    tallies.resize(LimitsFor(context).threads);
+    waiting.clear();
+    return {};
+  };
   const auto count = [&](uint32_t index, const LoadedBlock& block, WalkScratch& scratch,
                          WalkedBlock& walked) -> Result<> {
-    const Tensor& tensor = chain.tensors()[index];
-    const ByteSpan old_block = block.same ? block.new_block : block.old_block;
-    walked.tally = tallies[scratch.worker].Count({old_block, block.new_block, tensor.dtype,
-                                                  walked.prepared.place.number * kBlockBytes / UnitBytes(tensor.dtype),
-                                                  divisions[index].columns, divisions[index].slice});
+    const Tensor& tensor = target.tensors()[index];
+    const uint64_t number = walked.prepared.place.number;
+    BlockTally tally = tallies[scratch.worker].Count({block.same ? block.new_block : block.old_block, block.new_block,
+                                                      tensor.dtype, number * kBlockBytes / UnitBytes(tensor.dtype),
+                                                      divisions[index].columns, divisions[index].slice});
+    const std::lock_guard lock(mutex);
+    waiting.emplace(std::pair(index, number), std::move(tally));
     return {};
   };
   const auto add = [&](uint32_t index, const WalkedBlock& walked) -> Result<> {
-    out.tensors[index].Append(walked.tally);
+    const std::lock_guard lock(mutex);
+    out.tensors[index].Append(waiting.extract({index, walked.prepared.place.number}).mapped());
     return {};
   };
-  Result<WalkDigests> digests = Walk(chain, context, count, add);
-  if (!digests.ok()) return ExplainConflict(digests.TakeError(), base, chain, context);
-  if (Result<> expected = ExpectResult(*digests, chain); !expected.ok()) {
-    return ExplainConflict(expected.TakeError(), base, chain, context);
-  }
+  WD_ASSIGN(out.digests, Walk(target, context, begin, count, add));
   out.totals = SumUp(tallies);
   return out;
 }

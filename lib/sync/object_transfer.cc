@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "core/parallel.h"
+#include "walk/chain.h"
 
 namespace wdelta {
 
@@ -283,14 +284,11 @@ void PackStore::KeepOnly(const std::vector<Way>& ways) const {
   }
 }
 
-ApplyRequest FollowPlan(const Route& plan, const PackStore& packs, const std::string& base) {
-  ApplyRequest apply;
-  for (const RouteWay& way : plan.ways) apply.deltas.push_back(packs.PathOf(way.way));
-  apply.base = base;
-  if (plan.start > 0) return apply;
-  apply.base = apply.deltas.front();
-  apply.deltas.erase(apply.deltas.begin());
-  return apply;
+Result<OpenedTarget> OpenRoute(const Route& route, const PackStore& packs, const std::string& base,
+                               const Context& context) {
+  std::vector<std::string> paths;
+  for (const RouteWay& way : route.ways) paths.push_back(packs.PathOf(way.way));
+  return OpenPacks(route.start > 0 ? base : "", paths, Trust::kIndex, context);
 }
 
 }  // namespace wdelta

@@ -4,9 +4,8 @@
 
 #include "core/file.h"
 #include "history/route.h"
-#include "pack/container.h"
 #include "remote/remote.h"
-#include "wdelta.h"
+#include "walk/walk.h"
 
 namespace wdelta {
 
@@ -62,8 +61,9 @@ class PackStore {
   std::string folder_;
 };
 
-// Applying the packs of a plan, which are all there, to `base`; where they begin with an anchor, that stands for the
-// base.
-ApplyRequest FollowPlan(const Route& plan, const PackStore& packs, const std::string& base);
+// Opens what the packs of a route, which are all there, lead to from the checkpoint at `base`, which does not matter
+// where the route begins with an anchor.
+Result<OpenedTarget> OpenRoute(const Route& route, const PackStore& packs, const std::string& base,
+                               const Context& context);
 
 }  // namespace wdelta

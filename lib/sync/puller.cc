@@ -13,7 +13,8 @@
 #include "sync/remote_history.h"
 #include "sync/rollback_guard.h"
 #include "sync/way_index.h"
-#include "walk/inbound.h"
+#include "walk/in_place.h"
+#include "wdelta.h"
 
 namespace wdelta {
 
@@ -141,8 +142,8 @@ class Puller {
       WD_ASSIGN(const FileChoice files, ChoiceOf(history_.remote(), target_, {}));
       WD_ASSIGN(const Checkpoint base, Checkpoint::Open(request_.base, files, context_.note));
       base_files_ = files;
-      WD_ASSIGN(const StateDigests digests, DigestCheckpoint(base, context_));
-      base_state_ = digests.state;
+      WD_ASSIGN(const Proof proof, ProveCheckpoint(base, context_));
+      base_state_ = proof.state();
     }
     const bool has_any = victim || base_state_ || !replica_.versions().empty();
     WD_ASSIGN(input_, history_.GatherPlan(target_, {have, has_any, !missing_.empty()}));
@@ -208,55 +209,42 @@ class Puller {
     return false;
   }
 
-  Result<> Apply(ApplyRequest apply) {
-    const Stopwatch watch;
-    apply.durable = replica_.durable();
-    WD_ASSIGN(const ApplyReport applied, ApplyDeltas(apply, Trust::kIndex, context_));
-    report_.apply_seconds += watch.seconds();
-    if (applied.result.state == Hex(target_.state)) return {};
+  Result<> CheckResult(const Proof& proof) const {
+    if (proof.state() == target_.state) return {};
     Error error{ErrorKind::kIntegrity, "the packs of record " + std::to_string(target_.number) +
                                            " lead to another state than the record says"};
     error.expected = Hex(target_.state);
-    error.found = applied.result.state;
+    error.found = Hex(proof.state());
     return error;
   }
 
-  Result<> Patch(const ReplicaCopy& victim, const Route& plan) {
+  Result<> Patch(const ReplicaCopy& victim, const Route& route) {
     if (!replica_.building()) WD_TRY(replica_.BeginBuilding(victim));
+    const Stopwatch watch;
     const std::string path = replica_.BuildingPath();
-    ApplyRequest apply = FollowPlan(plan, replica_.packs(), path);
-    apply.in_place = true;
-    if (!apply.deltas.empty()) WD_TRY(Apply(apply));
+    WD_TRY(PrepareInPlace(path, replica_.durable(), context_));
+    WD_ASSIGN(const OpenedTarget opened, OpenRoute(route, replica_.packs(), path, context_));
+    WD_ASSIGN(const Rebuilt rebuilt, PatchInPlace(opened, path, replica_.durable(), context_));
+    report_.apply_seconds += watch.seconds();
+    WD_TRY(CheckResult(rebuilt.proof));
     return replica_.Adopt(path, target_);
   }
 
-  Result<> Copy(const Route& plan) {
+  Result<> Copy(const Route& route) {
     const std::string output = replica_.folder() + "/.wdelta/new";
     RemoveTree(output);
     std::string base = request_.base;
     for (const ReplicaCopy& version : replica_.versions()) {
-      if (plan.start > 0 && version.state == input_.entries[plan.start - input_.entries.front().number].state) {
+      if (route.start > 0 && version.state == input_.entries[route.start - input_.entries.front().number].state) {
         base = replica_.PathOf(version);
       }
     }
-    ApplyRequest apply = FollowPlan(plan, replica_.packs(), base);
-    apply.output = output + "/";
-    if (plan.ways.empty()) WD_TRY(PackWhole(base, &apply.base));
-    WD_TRY(Apply(apply));
+    const Stopwatch watch;
+    WD_ASSIGN(const OpenedTarget opened, OpenRoute(route, replica_.packs(), base, context_));
+    WD_ASSIGN(const Rebuilt rebuilt, RebuildCopy(opened, output + "/", replica_.durable(), context_));
+    report_.apply_seconds += watch.seconds();
+    WD_TRY(CheckResult(rebuilt.proof));
     return replica_.Adopt(output, target_);
-  }
-
-  // The base is what is wanted already: an anchor of it, among the packs, brings it over.
-  Result<> PackWhole(const std::string& checkpoint, std::string* anchor) const {
-    PackRequest pack;
-    pack.inputs = {checkpoint};
-    pack.files = base_files_;
-    pack.anchor = true;
-    pack.level = Level::kFast;
-    pack.check = false;  // what comes of it is proved by its state
-    pack.output = *anchor = replica_.packs().PathOf({}) + ".base";
-    WD_TRY(Pack(pack, context_));
-    return {};
   }
 
   // Those that will bring the oldest version that is kept up to the current one, when it is its turn to be patched.

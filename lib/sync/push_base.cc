@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "walk/inbound.h"
+#include "walk/chain.h"
+#include "walk/in_place.h"
 
 namespace wdelta {
 
@@ -40,9 +41,9 @@ Result<std::string> PushBase::Choose(const Record* tip) {
   if (!request_.base.empty()) {
     if (!request_.rebase) return request_.base;
     WD_ASSIGN(const Checkpoint base, Checkpoint::Open(request_.base, request_.files, context_.note));
-    WD_ASSIGN(const StateDigests digests, DigestCheckpoint(base, context_));
-    if (digests.state == wanted) return request_.base;
-    WD_TRY(BringToTip(request_.base, digests.state, *tip));
+    WD_ASSIGN(const Proof proof, ProveCheckpoint(base, context_));
+    if (proof.state() == wanted) return request_.base;
+    WD_TRY(BringToTip(request_.base, proof.state(), *tip));
     return home_.base_path();
   }
   if (mirror.empty() ? !home_.HasKeptBase() : !has_mirror) {
@@ -83,52 +84,45 @@ Result<> PushBase::BringToTip(const std::string& base, const Sha256Digest& state
       break;
     }
   }
-  ApplyRequest apply = FollowPlan(plan, packs, base);
-  apply.in_place = base == request_.mirror && plan.start > 0;
-  if (!apply.in_place && base == request_.mirror) RemoveTree(base);
-  if (!apply.in_place && base == request_.mirror) apply.output = base + "/";
-  WD_TRY(Rebuild(std::move(apply), tip.entry.state));
+  std::vector<std::string> paths;
+  for (const RouteWay& way : plan.ways) paths.push_back(packs.PathOf(way.way));
+  WD_TRY(Rebuild(plan.start > 0 ? base : "", paths));
   packs.KeepOnly({});
   return {};
 }
 
-// Applies, and remembers what came of it; without an output it becomes the kept base.
-Result<> PushBase::Rebuild(ApplyRequest apply, const Sha256Digest& state) {
-  apply.durable = home_.durable();
-  if (apply.in_place || !apply.output.empty()) {
-    WD_TRY(ApplyDeltas(apply, Trust::kIndex, context_));
-    return home_.SetBaseState(state);
+// Applies packs to `base` (empty: they begin with an anchor). The result is the mirror, or else the kept base.
+Result<> PushBase::Rebuild(const std::string& base, const std::vector<std::string>& paths) {
+  const std::string& mirror = request_.mirror;
+  if (!mirror.empty() && base == mirror) {
+    WD_TRY(PrepareInPlace(mirror, home_.durable(), context_));
+    WD_ASSIGN(const OpenedTarget opened, OpenPacks(base, paths, Trust::kIndex, context_));
+    WD_ASSIGN(const Rebuilt rebuilt, PatchInPlace(opened, mirror, home_.durable(), context_));
+    return home_.SetBaseState(rebuilt.proof.state());
   }
-  const std::string fresh = home_.folder() + "/base.new";
-  RemoveTree(fresh);
-  apply.output = fresh + "/";
-  WD_TRY(ApplyDeltas(apply, Trust::kIndex, context_));
-  return home_.ReplaceBase(fresh, state);
+  const std::string output = mirror.empty() ? home_.folder() + "/base.new" : mirror;
+  RemoveTree(output);
+  WD_ASSIGN(const OpenedTarget opened, OpenPacks(base, paths, Trust::kIndex, context_));
+  WD_ASSIGN(const Rebuilt rebuilt, RebuildCopy(opened, output + "/", home_.durable(), context_));
+  return mirror.empty() ? home_.ReplaceBase(output, rebuilt.proof.state()) : home_.SetBaseState(rebuilt.proof.state());
 }
 
 Result<> PushBase::MoveMirror(const ReadyPack& pack) {
   const std::string& mirror = request_.mirror;
   const bool fresh = IsMissingOrEmpty(mirror);
-  ApplyRequest apply;
   if (pack.anchor) {
     if (!fresh && home_.base_state() == Sha256Digest{}) {
       return Error{ErrorKind::kConflict,
                    "the record is committed, but the mirror '" + mirror + "' was not made by wdelta",
                    "move it away, and give the next push '--base'"};
     }
-    RemoveTree(mirror);
-    apply.base = pack.path;
-    apply.output = mirror + "/";
-    return Rebuild(std::move(apply), pack.result.state);
+    return Rebuild("", {pack.path});
   }
   if (fresh) {
     return Error{ErrorKind::kNotFound, "the record is committed, but the mirror '" + mirror + "' is gone",
                  "give the next push a base"};
   }
-  apply.base = mirror;
-  apply.deltas = {pack.path};
-  apply.in_place = true;
-  return Rebuild(std::move(apply), pack.result.state);
+  return Rebuild(mirror, {pack.path});
 }
 
 Result<> PushBase::BringAlong(const ReadyPack& pack, const std::string& source) {
@@ -144,10 +138,7 @@ Result<> PushBase::BringAlong(const ReadyPack& pack, const std::string& source) 
     return {};
   }
   if (!home_.HasKeptBase() && !pack.anchor) return {};
-  ApplyRequest apply;
-  apply.base = pack.anchor ? pack.path : home_.base_path();
-  if (!pack.anchor) apply.deltas = {pack.path};
-  return Rebuild(std::move(apply), pack.result.state);
+  return Rebuild(pack.anchor ? "" : home_.base_path(), {pack.path});
 }
 
 Result<std::string> PushBase::NoBase(const Record& tip) const {

@@ -23,7 +23,7 @@ class PushBase {
  private:
   Result<> BringToTip(const std::string& base, const Sha256Digest& state, const Record& tip);
   Result<> MoveMirror(const ReadyPack& pack);
-  Result<> Rebuild(ApplyRequest apply, const Sha256Digest& state);
+  Result<> Rebuild(const std::string& base, const std::vector<std::string>& paths);
   Result<std::string> NoBase(const Record& tip) const;
 
   const PushRequest& request_;

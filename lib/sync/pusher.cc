@@ -12,7 +12,8 @@
 #include "local/trainer_handshake.h"
 #include "sync/push_base.h"
 #include "sync/record_info.h"
-#include "walk/walk.h"
+#include "walk/rebuild.h"
+#include "wdelta.h"
 
 namespace wdelta {
 
@@ -124,8 +125,8 @@ class Pusher {
     // Others may have pushed since; pushing the same again on top of theirs would double it.
     if (is_pack || request_.step != spool->step || request_.tag != spool->tag) return false;
     WD_ASSIGN(const Checkpoint source, Checkpoint::Open(request_.source, request_.files, context_.note));
-    WD_ASSIGN(const StateDigests digests, DigestCheckpoint(source, context_));
-    if (digests.state != spool->state) return false;
+    WD_ASSIGN(const Proof proof, ProveCheckpoint(source, context_));
+    if (proof.state() != spool->state) return false;
     WD_TRY(MarkReleased(request_.released));
     WD_ASSIGN(const auto record, history_.Read(entry->number));
     report_.record = InfoOf(*record);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "pack/container.h"
+#include "wdelta.h"
 #include "sync/object_transfer.h"
 #include "sync/remote_history.h"
 

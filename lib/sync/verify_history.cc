@@ -7,7 +7,9 @@
 #include "sync/object_transfer.h"
 #include "sync/record_info.h"
 #include "sync/remote_history.h"
-#include "walk/inbound.h"
+#include "walk/chain.h"
+#include "walk/rebuild.h"
+#include "wdelta.h"
 
 namespace wdelta {
 
@@ -122,7 +124,8 @@ class Prover {
         WD_TRY(packs.Fetch(remote_, way.way, request_.transfer.jobs, context_, &wire_bytes));
         paths.push_back(packs.PathOf(way.way));
       }
-      WD_ASSIGN(const StateDigests state, ProveDeltas(paths, context_));
+      WD_ASSIGN(const OpenedTarget opened, OpenPacks("", paths, Trust::kIndex, context_));
+      WD_ASSIGN(const StateDigests state, VerifyTarget(opened, context_));
       if (state.state == target.state) return {};
       Error error{ErrorKind::kIntegrity,
                   "record " + std::to_string(target.number) + " does not rebuild to the state that it names"};

@@ -23,14 +23,14 @@ struct Link {
 
 // How a tensor of the result comes about.
 struct TensorPlan {
-  const Tensor* base = nullptr;  // of that name, dtype and shape, if the base has one
-  bool from_base = true;         // the first link builds on the base; else it brings all of the tensor
-  std::vector<Link> links;       // oldest first
+  std::optional<uint32_t> before;  // the tensor of that name, dtype and shape below the chain, if there is one
+  bool from_before = true;         // the first link builds on that; else it brings all of the tensor
+  std::vector<Link> links;         // oldest first
 };
 
-Error WrongBlock(const Tensor& tensor, bool has_base) {
-  // Without a base there is nothing that the delta could have been made for: it contradicts itself.
-  Error error{has_base ? ErrorKind::kConflict : ErrorKind::kIntegrity,
+Error WrongBlock(const Tensor& tensor, bool has_before) {
+  // With nothing below there is nothing that the delta could have been made for: it contradicts itself.
+  Error error{has_before ? ErrorKind::kConflict : ErrorKind::kIntegrity,
               "tensor '" + std::string(tensor.name) + "' is not what the delta was made for"};
   error.tensor = tensor.name;
   return error;
@@ -38,8 +38,8 @@ Error WrongBlock(const Tensor& tensor, bool has_base) {
 
 class Chain final : public ChainTarget {
  public:
-  Chain(const Checkpoint* base, std::vector<std::unique_ptr<DeltaReader>> deltas)
-      : base_(base), deltas_(std::move(deltas)) {}
+  Chain(std::unique_ptr<Target> before, std::vector<std::unique_ptr<DeltaReader>> deltas)
+      : before_(std::move(before)), deltas_(std::move(deltas)) {}
 
   const DeltaReader& first() const override { return *deltas_.front(); }
   const DeltaReader& last() const override { return *deltas_.back(); }
@@ -68,7 +68,40 @@ class Chain final : public ChainTarget {
 
   Result<Bytes> ReadFileBlock(size_t file, uint64_t number) const override {
     const FileSource& source = files_[file];
-    return source.delta ? source.delta->ReadFileBlock(source.file, number) : base_->ReadFileBlock(source.file, number);
+    return source.delta ? source.delta->ReadFileBlock(source.file, number)
+                        : before_->ReadFileBlock(source.file, number);
+  }
+
+  std::optional<StateDigests> base() const override {
+    if (before_ && !before_->checkpoint()) return std::nullopt;
+    return first().index().base;
+  }
+  // The result may have other totals than the only delta says if the base has some of it; that is the delta's figure
+  // all the same, because it is about the two checkpoints and not about this run.
+  std::optional<Totals> totals() const override {
+    if (deltas_.size() > 1 || (before_ && !before_->checkpoint())) return std::nullopt;
+    return last().index().totals;
+  }
+  bool resumable() const override { return !before_ || before_->resumable(); }
+
+  Result<bool> Accept(const WalkDigests& digests) override {
+    if (before_ && !before_->checkpoint()) {
+      WD_ASSIGN(const bool accepted, before_->Accept(digests));
+      if (!accepted) return false;
+    }
+    const Sha256Digest found = Fingerprint(digests.result);
+    const Sha256Digest& expected = last().index().result.fingerprint;
+    if (found != expected) {
+      Error error{ErrorKind::kConflict, "the result is not what '" + last().path() + "' leads to"};
+      error.expected = Hex(expected);
+      error.found = Hex(found);
+      return error;
+    }
+    return true;
+  }
+  std::unique_ptr<Error> Explain(std::unique_ptr<Error> error, const Context& context) const override {
+    const Checkpoint* base = before_ ? before_->checkpoint() : nullptr;
+    return base ? ExplainConflict(std::move(error), *base, first(), context) : std::move(error);
   }
 
   Result<LoadedBlock> Load(uint32_t index, uint64_t number, WalkScratch& scratch) const override {
@@ -76,37 +109,29 @@ class Chain final : public ChainTarget {
     WD_ASSIGN(const std::shared_ptr<const TensorPlan> plan, PlanFor(index));
     const size_t length = BlockLength(tensor.bytes, number);
     LoadedBlock loaded;
-    if (plan->base) {
-      scratch.old_bytes.resize(length);
-      WD_TRY(base_->Read(*plan->base, number * kBlockBytes, scratch.old_bytes));
-      loaded.has_old = true;
-      loaded.old_block = scratch.old_bytes;
-      loaded.old_digest = DigestBlock(loaded.old_block);
+    const bool has_before = plan->before.has_value();
+    if (has_before) {
+      WD_ASSIGN(loaded, before_->Load(*plan->before, number, scratch));
     }
     std::vector<std::pair<const Link*, const BlockPlace*>> steps;  // those that touch this block
     for (const Link& link : plan->links) {
       if (const BlockPlace* place = link.Find(number)) steps.emplace_back(&link, place);
     }
-    const uint64_t found = ShortDigest(loaded.old_digest);
-    size_t first = 0;  // the first step that is still to be made
-    bool matched = steps.empty() || !plan->from_base;
-    if (loaded.has_old) {
+    const uint64_t found = ShortDigest(loaded.new_digest);  // of the block below the chain
+    size_t first = 0;                                       // the first step that is still to be made
+    bool matched = steps.empty() || !plan->from_before;
+    if (has_before) {
       for (size_t i = steps.size(); i > 0 && first == 0; --i) {
         if (steps[i - 1].second->new_digest == found) first = i;
       }
       matched = matched || first > 0 || steps[0].second->old_digest == static_cast<uint32_t>(found);
     }
-    if (!matched) return WrongBlock(tensor, base_ != nullptr);
-    if (first == steps.size() && loaded.has_old) {
-      loaded.same = true;
-      loaded.new_block = loaded.old_block;
-      loaded.new_digest = loaded.old_digest;
-      return loaded;
-    }
-    if (loaded.has_old) {
-      scratch.new_bytes = scratch.old_bytes;
-    } else {
+    if (!matched) return WrongBlock(tensor, before_ != nullptr);
+    if (first == steps.size() && has_before) return loaded;
+    if (!has_before) {
       scratch.new_bytes.assign(length, 0);
+    } else if (loaded.new_block.data() != scratch.new_bytes.data()) {
+      scratch.new_bytes.assign(loaded.new_block.begin(), loaded.new_block.end());
     }
     for (size_t i = first; i < steps.size(); ++i) {
       const auto& [link, place] = steps[i];
@@ -123,12 +148,13 @@ class Chain final : public ChainTarget {
       return error;
     }
     loaded.new_block = scratch.new_bytes;
+    loaded.same = false;
     loaded.rebuilt = true;
     return loaded;
   }
 
  private:
-  // Where the bytes of a file are: in a delta, or in the base (delta null).
+  // Where the bytes of a file are: in a delta, or below the chain (delta null).
   struct FileSource {
     const DeltaReader* delta = nullptr;
     size_t file = 0;
@@ -141,7 +167,7 @@ class Chain final : public ChainTarget {
         break;
       }
     }
-    if (!base_ && !deltas_[0]->index().anchor) {
+    if (!before_ && !deltas_[0]->index().anchor) {
       Error error{ErrorKind::kUsage, "'" + deltas_[0]->path() + "' is a delta and needs a base"};
       error.hint = "name the checkpoint that it was made for first";
       return error;
@@ -187,12 +213,12 @@ class Chain final : public ChainTarget {
         }
       }
     }
-    for (size_t candidate = 0; base_ && candidate < base_->layout().file_count(); ++candidate) {
-      const LayoutFile& entry = base_->layout().file(candidate);
+    for (size_t candidate = 0; before_ && candidate < before_->layout().file_count(); ++candidate) {
+      const LayoutFile& entry = before_->layout().file(candidate);
       if (entry.sha256 == wanted.sha256 && entry.bytes == wanted.bytes) return FileSource{nullptr, candidate};
     }
     const bool is_shard = file < layout().shards.size();
-    Error error{base_ ? ErrorKind::kConflict : ErrorKind::kIntegrity,
+    Error error{before_ ? ErrorKind::kConflict : ErrorKind::kIntegrity,
                 std::string(is_shard ? "the header of '" : "'") + wanted.path + "' with SHA-256 " +
                     Hex(wanted.sha256).substr(0, 12) + " is neither in the delta nor in the base"};
     error.path = wanted.path;
@@ -211,13 +237,13 @@ class Chain final : public ChainTarget {
 
   Result<TensorPlan> MakePlan(const Tensor& tensor) const {
     TensorPlan plan;
-    const Tensor* base = base_ ? base_->Find(tensor.name) : nullptr;
-    if (base && base->SameForm(tensor)) plan.base = base;
-    for (size_t i = deltas_.size(); i > 0 && plan.from_base; --i) {
+    const Tensor* below = before_ ? FindTensor(before_->tensors(), tensor.name) : nullptr;
+    if (below && below->SameForm(tensor)) plan.before = static_cast<uint32_t>(below - before_->tensors().data());
+    for (size_t i = deltas_.size(); i > 0 && plan.from_before; --i) {
       const DeltaReader& delta = *deltas_[i - 1];
       const std::optional<size_t> found = delta.FindRecord(tensor.name);
       if (!found) {
-        if (delta.index().anchor) plan.from_base = false;
+        if (delta.index().anchor) plan.from_before = false;
         continue;
       }
       const TensorRecord& record = delta.index().tensors[*found];
@@ -230,17 +256,17 @@ class Chain final : public ChainTarget {
       }
       WD_ASSIGN(std::vector<BlockPlace> blocks, delta.TensorBlocks(*found));
       plan.links.push_back({&delta, *found, std::move(blocks)});
-      plan.from_base = record.HasBase();
+      plan.from_before = record.HasBase();
     }
     std::reverse(plan.links.begin(), plan.links.end());
     const bool missing =
-        plan.from_base ? !plan.base
-                       : plan.links.empty() || plan.links[0].delta->index().tensors[plan.links[0].record].HasBase();
-    if (missing) return WrongBlock(tensor, base_ != nullptr);
+        plan.from_before ? !plan.before
+                         : plan.links.empty() || plan.links[0].delta->index().tensors[plan.links[0].record].HasBase();
+    if (missing) return WrongBlock(tensor, before_ != nullptr);
     return plan;
   }
 
-  const Checkpoint* base_;
+  std::unique_ptr<Target> before_;
   std::vector<std::unique_ptr<DeltaReader>> deltas_;
   std::vector<FileSource> files_;
   std::vector<SafetensorsHeader> headers_;
@@ -251,11 +277,26 @@ class Chain final : public ChainTarget {
 
 }  // namespace
 
-Result<std::unique_ptr<ChainTarget>> OpenChain(const Checkpoint* base,
+Result<std::unique_ptr<ChainTarget>> OpenChain(std::unique_ptr<Target> before,
                                                std::vector<std::unique_ptr<DeltaReader>> deltas) {
-  auto chain = std::make_unique<Chain>(base, std::move(deltas));
+  auto chain = std::make_unique<Chain>(std::move(before), std::move(deltas));
   WD_TRY(chain->Open());
   return std::unique_ptr<ChainTarget>(std::move(chain));
+}
+
+Result<OpenedTarget> OpenPacks(const std::string& base, const std::vector<std::string>& packs, Trust trust,
+                               const Context& context) {
+  WD_ASSIGN(std::vector<std::unique_ptr<DeltaReader>> deltas, OpenDeltas(packs, trust, context));
+  OpenedTarget opened;
+  if (!base.empty()) {
+    const Layout& layout = deltas.back()->index().layout;
+    WD_ASSIGN(Checkpoint checkpoint, Checkpoint::Open(base, {layout.include, layout.exclude}, context.note));
+    opened.base = std::make_unique<Checkpoint>(std::move(checkpoint));
+    opened.target = SelfTarget(*opened.base);
+  }
+  for (const std::unique_ptr<DeltaReader>& delta : deltas) opened.delta_bytes += delta->bytes();
+  WD_ASSIGN(opened.target, OpenChain(std::move(opened.target), std::move(deltas)));
+  return opened;
 }
 
 Result<std::vector<std::unique_ptr<DeltaReader>>> OpenDeltas(const std::vector<std::string>& paths, Trust trust,

@@ -35,21 +35,21 @@ std::vector<FileChange> CompareFiles(const Layout& base, const Layout& next) {
 
 }  // namespace
 
-Difference Summarize(const Checkpoint* base, const Target& side, const std::vector<uint64_t>& units_changed) {
+Difference Summarize(const Checkpoint* base, const Target& target, const std::vector<uint64_t>& units_changed) {
   Difference all;
   static const Layout kNoFiles;
-  all.files = CompareFiles(base ? base->layout() : kNoFiles, side.layout());
+  all.files = CompareFiles(base ? base->layout() : kNoFiles, target.layout());
   all.totals.files_changed = all.files.size();
   const auto dims = [](const Tensor& tensor) { return std::vector(tensor.shape.begin(), tensor.shape.end()); };
-  for (size_t i = 0; i < side.tensors().size(); ++i) {
-    const Tensor& tensor = side.tensors()[i];
+  for (size_t i = 0; i < target.tensors().size(); ++i) {
+    const Tensor& tensor = target.tensors()[i];
     const Tensor* old_tensor = base ? base->Find(tensor.name) : nullptr;
     TensorChange change;
     change.name = tensor.name;
     change.kind = Relate(old_tensor, tensor);
     change.dtype = DtypeName(tensor.dtype);
     change.shape = dims(tensor);
-    change.shard = side.layout().shards[tensor.shard].path;
+    change.shard = target.layout().shards[tensor.shard].path;
     change.elements = tensor.units();
     change.bytes = tensor.bytes;
     change.elements_changed = change.kind == ChangeKind::kSame ? units_changed[i] : change.elements;
@@ -69,7 +69,7 @@ Difference Summarize(const Checkpoint* base, const Target& side, const std::vect
   }
   for (size_t i = 0; base && i < base->tensors().size(); ++i) {
     const Tensor& tensor = base->tensors()[i];
-    if (FindTensor(side.tensors(), tensor.name)) continue;
+    if (FindTensor(target.tensors(), tensor.name)) continue;
     TensorChange change;
     change.name = tensor.name;
     change.kind = ChangeKind::kRemoved;

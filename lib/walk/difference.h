@@ -17,6 +17,6 @@ struct Difference {
 
 // All that differs between a base (may be null) and a result, given how many units changed in each tensor of the
 // result, in its name order.
-Difference Summarize(const Checkpoint* base, const Target& side, const std::vector<uint64_t>& units_changed);
+Difference Summarize(const Checkpoint* base, const Target& target, const std::vector<uint64_t>& units_changed);
 
 }  // namespace wdelta

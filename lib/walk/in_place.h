@@ -1,24 +1,26 @@
-// Patching a checkpoint where it lies.
+// Patching a checkpoint where it lies, for hosts without room for two.
 #pragma once
 
-#include "walk/chain.h"
+#include "walk/rebuild.h"
 
 namespace wdelta {
 
-// Finishes what an interrupted ApplyInPlace left behind in the checkpoint at `path`, as far as its journal tells; call
-// it before the checkpoint is opened. Nothing to finish is success. A path comes back if the journal holds the pack
-// that was being applied: whoever patches this checkpoint next has to apply that first.
-Result<std::string> RecoverInPlace(const std::string& path, bool durable);
+// To be called before the checkpoint at `path` is opened. Refuses (kRefused) files that another process has open or
+// mapped, as far as the system tells, and finishes what an interrupted PatchInPlace left.
+Result<> PrepareInPlace(const std::string& path, bool durable, const Context& context);
 
-// Turns `base` into the result of `chain`, after a walk that kept nothing has proved that the outcome will be right.
-// Killed at any moment, the same call made again finishes with exactly the right bytes. Refuses (kRefused) files that
-// are symbolic links or have other names too, because whoever else uses them would see them change.
+// Makes `opened.base`, which lies at `path`, the result of `opened`. The walk that verifies the outcome writes all new
+// values into a journal; no byte of the checkpoint changes before the walk is accepted and the journal is on disk. So
+// the checkpoint is read twice: by the walk, and where it is patched. Killed at any moment, the checkpoint is untouched
+// or PrepareInPlace completes it.
 //
-// `only_copy`: a pack of the whole chain that the caller could not make a second time, from a base that is half
-// patched; the journal keeps it. Else null.
-Result<> ApplyInPlace(const Checkpoint& base, const ChainTarget& chain, const File* only_copy, bool durable,
-                      const Context& context);
-// What ApplyInPlace was interrupted in is done, whoever did it.
-Result<> DropJournal(const std::string& path, bool durable);
+// Where the journal would take more than half of the free space, and the target is resumable, a second walk patches as
+// it goes, with a journal of bounded size; killed then, the same deltas applied again complete it.
+//
+// Refuses (kRefused) files that are symbolic links or have other names too, because others would see them change.
+//
+// `journal_limit`: in bytes, instead of half of the free space.
+Result<Rebuilt> PatchInPlace(const OpenedTarget& opened, const std::string& path, bool durable, const Context& context,
+                             std::optional<uint64_t> journal_limit = {});
 
 }  // namespace wdelta

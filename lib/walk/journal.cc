@@ -12,8 +12,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr uint64_t kSegmentBytes = uint64_t{128} << 20;
-constexpr std::string_view kSegment = "/segment", kCommit = "/commit", kNew = "/new/", kPack = "/pack";
+constexpr std::string_view kSegment = "/segment", kReady = "/ready", kCommit = "/commit", kNew = "/new/",
+                           kPack = "/pack";
 
 std::string JournalFolder(const std::string& checkpoint) {
   std::error_code failed;
@@ -66,7 +66,7 @@ std::string Journal::Target(const std::string& path) const {
 
 Result<std::string> Journal::Recover() {
   std::error_code failed;
-  if (fs::exists(folder_ + std::string(kSegment), failed)) WD_TRY(Replay());
+  if (fs::exists(folder_ + std::string(kSegment), failed)) WD_TRY(FinishSegment());
   if (fs::exists(folder_ + std::string(kCommit), failed)) WD_TRY(CarryOut());
   if (!fs::exists(folder_ + std::string(kPack), failed)) {
     Drop();
@@ -77,8 +77,9 @@ Result<std::string> Journal::Recover() {
   return folder_ + std::string(kPack);
 }
 
-Result<> Journal::KeepPack(const File& pack) const {
-  return CopyInto(pack, folder_ + std::string(kPack), durable_);
+void Journal::Abandon() const {
+  std::error_code failed;
+  if (!has_begun_ && !fs::exists(folder_ + std::string(kPack), failed)) Drop();
 }
 
 // A record: text shard, u64 offset, u32 length, u8 unit, u8 whole, u32 positions, u32 value bytes, positions, values.
@@ -106,16 +107,42 @@ Result<> Journal::Add(const std::string& shard, uint64_t offset, uint32_t length
   WD_TRY(segment_->WriteAt(segment_bytes_, head.bytes()));
   WD_TRY(segment_->WriteAt(segment_bytes_ + head.bytes().size(), body.bytes()));
   segment_bytes_ += head.bytes().size() + body.bytes().size();
-  return segment_bytes_ >= kSegmentBytes ? Flush() : Result<>();
+  return {};
+}
+
+Result<> Journal::Clear() {
+  if (!segment_) return {};
+  const std::string path = segment_->path();
+  segment_.reset();
+  segment_bytes_ = 0;
+  return Remove(path);
+}
+
+// From here on the checkpoint changes, and Recover goes on with it.
+Result<> Journal::PublishSegment() {
+  if (durable_) WD_TRY(segment_->Sync());
+  const std::string path = segment_->path();
+  segment_.reset();
+  segment_bytes_ = 0;
+  has_begun_ = true;
+  return Rename(path, folder_ + std::string(kSegment), durable_);
+}
+
+// The list becomes valid before the segment goes: a crash between the two replays the segment once more, and that
+// changes nothing. The other way round, a crash would leave patched shards and forget the files that belong to them.
+Result<> Journal::FinishSegment() const {
+  WD_TRY(Replay());
+  std::error_code failed;
+  if (fs::exists(folder_ + std::string(kReady), failed)) {
+    WD_TRY(Rename(folder_ + std::string(kReady), folder_ + std::string(kCommit), durable_));
+  }
+  return Remove(folder_ + std::string(kSegment));
 }
 
 Result<> Journal::Flush() {
   if (!segment_) return {};
-  if (durable_) WD_TRY(segment_->Sync());
-  const std::string path = segment_->path();
-  segment_.reset();
-  WD_TRY(Rename(path, folder_ + std::string(kSegment), durable_));
-  return Replay();
+  WD_TRY(PublishSegment());
+  return FinishSegment();
 }
 
 Result<> Journal::Replay() const {
@@ -167,7 +194,7 @@ Result<> Journal::Replay() const {
     WD_ASSIGN(const File patched, File::OpenForUpdate(file));
     if (durable_) WD_TRY(patched.Sync());
   }
-  return Remove(path);
+  return {};
 }
 
 Result<File> Journal::Stage(const std::string& path, uint64_t bytes) const {
@@ -186,7 +213,6 @@ Result<File> Journal::Reopen(const std::string& path) const {
 }
 
 Result<> Journal::Commit(const std::vector<std::string>& staged, const std::vector<std::string>& removed) {
-  WD_TRY(Flush());
   ByteWriter list;
   for (const auto* paths : {&staged, &removed}) {
     list.Varint(paths->size());
@@ -198,7 +224,9 @@ Result<> Journal::Commit(const std::vector<std::string>& staged, const std::vect
       WD_TRY(file.Sync());
     }
   }
-  WD_TRY(WriteAtomically(std::string(kCommit), list.bytes()));
+  WD_TRY(WriteAtomically(std::string(segment_ ? kReady : kCommit), list.bytes()));
+  has_begun_ = true;
+  WD_TRY(Flush());
   WD_TRY(CarryOut());
   Drop();
   return {};

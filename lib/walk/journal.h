@@ -1,12 +1,14 @@
 // The journal of a checkpoint that is patched in place. It lies in a hidden folder beside the files and makes every
 // change of theirs either not yet begun or repeatable:
-//   segment   new values of some blocks, complete and on disk before the first of these blocks is touched
+//   segment   new values of blocks, complete and on disk before the first of these blocks is touched
 //   new/      files that replace others or are added, built beside them
-//   commit    the list of files to rename and remove, written when all else is done
-//   pack      what the blocks become, if the caller could not give it a second time: a delta of another system fits the
-//             base as it was, and not one that is half new
+//   ready     the list of files to rename and remove when the segment has been carried out
+//   commit    the same list, when that is done
+//   pack      only from earlier versions of wdelta: a pack that has to be applied to what is half patched
 // A segment holds absolute values, so that replaying it mends a block that a crash left half written.
 #pragma once
+
+#include <optional>
 
 #include "delta/tensor_delta.h"
 
@@ -22,26 +24,31 @@ class Journal {
   // Carries out a complete segment and a complete commit that an interrupted run left, and drops the rest. Only a pack
   // stays: its path, or empty.
   Result<std::string> Recover();
-  // Keeps a copy of a pack until Commit.
-  Result<> KeepPack(const File& pack) const;
   void Drop() const { RemoveTree(folder_); }
+  // After a failure: drops the journal unless the checkpoint needs it, because a byte of it may have been changed.
+  void Abandon() const;
 
-  // Notes the new values of `length` bytes at `offset` of a shard. Writes them through, as Flush does, when enough has
-  // come together.
+  // Notes the new values of `length` bytes at `offset` of a shard.
   Result<> Add(const std::string& shard, uint64_t offset, uint32_t length, unsigned unit, const BlockDelta& delta);
-  // Makes the segment durable, then patches the files with it.
+  uint64_t bytes() const { return segment_bytes_; }  // noted, and not yet carried out
+  // Forgets what was noted.
+  Result<> Clear();
+  // Makes what was noted durable, then patches the files with it.
   Result<> Flush();
 
   // Creates a file of `bytes` bytes that will replace `path` of the checkpoint, or be added.
   Result<File> Stage(const std::string& path, uint64_t bytes) const;
   Result<File> Reopen(const std::string& path) const;
-  // Puts the staged files into place and removes `removed`; then the journal itself is gone.
+  // Patches the files with what was noted, puts the staged files into place and removes `removed`, as one change that
+  // Recover completes; then the journal itself is gone.
   Result<> Commit(const std::vector<std::string>& staged, const std::vector<std::string>& removed);
 
  private:
   Journal(std::string checkpoint, std::string folder, File lock, bool durable);
   std::string Target(const std::string& path) const;
+  Result<> PublishSegment();
   Result<> Replay() const;
+  Result<> FinishSegment() const;
   Result<> CarryOut() const;
   Result<> WriteAtomically(const std::string& name, ByteSpan content) const;
 
@@ -52,6 +59,7 @@ class Journal {
   File lock_;
   std::optional<File> segment_;
   uint64_t segment_bytes_ = 0;
+  bool has_begun_ = false;
 };
 
 }  // namespace wdelta

@@ -37,6 +37,10 @@ class Pair final : public Target {
     loaded.old_digest = loaded.same ? loaded.new_digest : DigestBlock(loaded.old_block);
     return loaded;
   }
+  Result<bool> Accept(const WalkDigests&) override {
+    WD_TRY(next_.CheckUnchanged());
+    return true;
+  }
 
  private:
   const Checkpoint* base_;
@@ -44,18 +48,51 @@ class Pair final : public Target {
   std::vector<Tensor> tensors_;
 };
 
+class Self final : public Target {
+ public:
+  explicit Self(const Checkpoint& checkpoint) : checkpoint_(checkpoint) {}
+  const Layout& layout() const override { return checkpoint_.layout(); }
+  const std::vector<Tensor>& tensors() const override { return checkpoint_.tensors(); }
+  const Checkpoint* checkpoint() const override { return &checkpoint_; }
+  Result<Bytes> ReadFileBlock(size_t file, uint64_t number) const override {
+    return checkpoint_.ReadFileBlock(file, number);
+  }
+  Result<LoadedBlock> Load(uint32_t index, uint64_t block, WalkScratch& scratch) const override {
+    const Tensor& tensor = tensors()[index];
+    scratch.old_bytes.resize(BlockLength(tensor.bytes, block));
+    WD_TRY(checkpoint_.Read(tensor, block * kBlockBytes, scratch.old_bytes));
+    LoadedBlock loaded;
+    loaded.has_old = loaded.same = true;
+    loaded.old_block = loaded.new_block = scratch.old_bytes;
+    loaded.old_digest = loaded.new_digest = DigestBlock(scratch.old_bytes);
+    return loaded;
+  }
+  Result<bool> Accept(const WalkDigests&) override { return true; }
+
+ private:
+  const Checkpoint& checkpoint_;
+};
+
 }  // namespace
+
+std::unique_ptr<Error> Target::Explain(std::unique_ptr<Error> error, const Context&) const {
+  return error;
+}
 
 std::unique_ptr<Target> PairTarget(const Checkpoint* base, const Checkpoint& next) {
   return std::make_unique<Pair>(base, next, next.tensors());
 }
 
-Result<> ReadFile(const Target& side, size_t file,
+std::unique_ptr<Target> SelfTarget(const Checkpoint& checkpoint) {
+  return std::make_unique<Self>(checkpoint);
+}
+
+Result<> ReadFile(const Target& target, size_t file,
                   const std::function<Result<>(uint64_t number, ByteSpan content)>& visit) {
-  const LayoutFile& entry = side.layout().file(file);
+  const LayoutFile& entry = target.layout().file(file);
   Sha256 sha256;
   for (uint64_t number = 0; number < BlockCount(entry.bytes); ++number) {
-    WD_ASSIGN(const Bytes content, side.ReadFileBlock(file, number));
+    WD_ASSIGN(const Bytes content, target.ReadFileBlock(file, number));
     sha256.Update(content);
     WD_TRY(visit(number, content));
   }
@@ -79,8 +116,11 @@ BlockOrder::Place BlockOrder::operator[](uint64_t n) const {
   return {order_[static_cast<size_t>(at - first_.begin())], n - *at};
 }
 
-Result<WalkDigests> Walk(const Target& side, const Context& context, const BlockWork& work, const BlockEmit& emit) {
-  const std::vector<Tensor>& tensors = side.tensors();
+namespace {
+
+Result<WalkDigests> WalkOnce(const Target& target, const Context& context, const BlockWork& work,
+                             const BlockEmit& emit) {
+  const std::vector<Tensor>& tensors = target.tensors();
   const BlockOrder order(tensors);
   const RunLimits limits = LimitsFor(context);
   std::vector<WalkScratch> scratch(limits.threads);
@@ -97,7 +137,7 @@ Result<WalkDigests> Walk(const Target& side, const Context& context, const Block
 
   const auto work_on = [&](uint64_t n, unsigned worker) -> Result<WalkedBlock> {
     const auto [tensor, number] = order[n];
-    WD_ASSIGN(const LoadedBlock loaded, side.Load(tensor, number, scratch[worker]));
+    WD_ASSIGN(const LoadedBlock loaded, target.Load(tensor, number, scratch[worker]));
     WalkedBlock out;
     out.same = loaded.same;
     out.rebuilt = loaded.rebuilt;
@@ -133,29 +173,51 @@ Result<WalkDigests> Walk(const Target& side, const Context& context, const Block
   return digests;
 }
 
-Result<> KeepNothing(uint32_t, const LoadedBlock&, WalkScratch&, WalkedBlock&) {
-  return {};
-}
-Result<> ForgetBlock(uint32_t, const WalkedBlock&) {
-  return {};
+}  // namespace
+
+Result<WalkDigests> Walk(Target& target, const Context& context, const std::function<Result<>()>& begin,
+                         const BlockWork& work, const BlockEmit& emit) {
+  for (;;) {
+    WD_TRY(begin());
+    Result<WalkDigests> digests = WalkOnce(target, context, work, emit);
+    if (!digests.ok()) return target.Explain(digests.TakeError(), context);
+    Result<bool> accepted = target.Accept(*digests);
+    if (!accepted.ok()) return target.Explain(accepted.TakeError(), context);
+    if (*accepted) return digests;
+  }
 }
 
 Result<std::vector<TensorDigest>> DigestTensors(const Checkpoint& checkpoint, std::vector<Tensor> tensors,
                                                 const Context& context) {
-  const Pair side(nullptr, checkpoint, std::move(tensors));
-  WD_ASSIGN(WalkDigests digests, Walk(side, context, KeepNothing, ForgetBlock));
+  const Pair target(nullptr, checkpoint, std::move(tensors));
+  WD_ASSIGN(
+      WalkDigests digests,
+      WalkOnce(
+          target, context, [](uint32_t, const LoadedBlock&, WalkScratch&, WalkedBlock&) -> Result<> { return {}; },
+          [](uint32_t, const WalkedBlock&) -> Result<> { return {}; }));
   return std::move(digests.result);
 }
 
-Result<StateDigests> DigestCheckpoint(const Checkpoint& checkpoint, const Context& context) {
-  WD_ASSIGN(const std::vector<TensorDigest> digests, DigestTensors(checkpoint, checkpoint.tensors(), context));
-  WD_TRY(checkpoint.CheckUnchanged());
-  return CombineState(Fingerprint(digests), checkpoint.layout().Digest());
-}
-
-Identity HexIdentity(const StateDigests& digests) {
-  if (digests == StateDigests{}) return {};  // the base of an anchor
-  return {Hex(digests.fingerprint), Hex(digests.layout), Hex(digests.state)};
+Result<std::vector<TensorDigest>> DigestBase(const Checkpoint& base, const Target& target, const WalkDigests& walked,
+                                             const Context& context) {
+  std::vector<TensorDigest> digests(base.tensors().size());
+  std::vector<Tensor> others;
+  std::vector<size_t> other_places;
+  for (size_t i = 0; i < base.tensors().size(); ++i) {
+    const Tensor& tensor = base.tensors()[i];
+    const Tensor* next = FindTensor(target.tensors(), tensor.name);
+    if (next && next->SameForm(tensor)) {
+      const auto at = static_cast<size_t>(next - target.tensors().data());
+      digests[i] = tensor.bytes ? walked.base[at] : walked.result[at];
+    } else {
+      others.push_back(tensor);
+      other_places.push_back(i);
+    }
+  }
+  WD_ASSIGN(const std::vector<TensorDigest> other_digests, DigestTensors(base, others, context));
+  for (size_t i = 0; i < other_places.size(); ++i) digests[other_places[i]] = other_digests[i];
+  WD_TRY(base.CheckUnchanged());
+  return digests;
 }
 
 }  // namespace wdelta

@@ -1,12 +1,15 @@
-// The shape that every walk has. A result side is a checkpoint that exists (NEW in `diff BASE NEW`) or one that a chain
-// of deltas leads to; a walk goes over its blocks once, in the order in which they lie in its files, beside the blocks
-// of the base, and computes the digests of both on the way. Outbound walks put what changed into a container, inbound
-// walks put what results into files, and verifying walks keep nothing.
+// The shape that every walk has. A target is a checkpoint that exists (NEW in `diff BASE NEW`) or one that deltas lead
+// to; a walk goes over its blocks once, in the order in which they lie in its files, beside the blocks of the base, and
+// computes the digests of both on the way. Walks that make a delta put what changed into a container, rebuilding walks
+// put what results into a sink (rebuild.h), and verifying walks keep nothing.
 #pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
 
 #include "pack/container.h"
 #include "reports.h"
-#include "stats/tally.h"
 
 namespace wdelta {
 
@@ -22,9 +25,16 @@ struct LoadedBlock {
 struct WalkScratch {
   Bytes old_bytes, new_bytes;
   BlockDelta delta;
-  unsigned worker = 0;  // whose it is, for what somebody keeps for each worker
+  unsigned worker = 0;  // the thread that uses it
 };
 
+// By the target's name order.
+struct WalkDigests {
+  std::vector<TensorDigest> result;
+  std::vector<TensorDigest> base;  // of the base's tensor of that name and form; all zero if there is none
+};
+
+// Targets stack: deltas are a target on top of another one, at the bottom of which lies the base.
 class Target {
  public:
   virtual ~Target() = default;
@@ -34,47 +44,65 @@ class Target {
   virtual Result<LoadedBlock> Load(uint32_t tensor, uint64_t block, WalkScratch& scratch) const = 0;
   // Up to a block of a file: of a shard its header, of a companion all of it.
   virtual Result<Bytes> ReadFileBlock(size_t file, uint64_t number) const = 0;
+
+  // After a walk: are these the digests that the target promises? kConflict or kIntegrity if they are not. False: the
+  // walk has shown that the base already has some of the deltas; the target has taken note of that, and the walk has to
+  // be repeated.
+  virtual Result<bool> Accept(const WalkDigests& digests) = 0;
+  // The message that people need for a failed walk. May read all of the base to find out what is wrong with it.
+  virtual std::unique_ptr<Error> Explain(std::unique_ptr<Error> error, const Context& context) const;
+
+  // The checkpoint that this target simply is; null for one that deltas lead to.
+  virtual const Checkpoint* checkpoint() const { return nullptr; }
+  // The base that the deltas were made for, and what changes between base and result, where the deltas say so; else
+  // a walk has to find out.
+  virtual std::optional<StateDigests> base() const { return std::nullopt; }
+  virtual std::optional<Totals> totals() const { return std::nullopt; }
+  // Whether a base that is half patched can be walked again. The deltas of other systems do not recognise such a block.
+  virtual bool resumable() const { return true; }
 };
 
 // NEW, with BASE beside it; `base` may be null. Both must outlive it.
 std::unique_ptr<Target> PairTarget(const Checkpoint* base, const Checkpoint& next);
+// A checkpoint that is its own base, which must outlive it: the bottom of a stack.
+std::unique_ptr<Target> SelfTarget(const Checkpoint& checkpoint);
+
+// A target together with the checkpoint that lies below it; null if the deltas begin with an anchor.
+struct OpenedTarget {
+  std::unique_ptr<Checkpoint> base;
+  std::unique_ptr<Target> target;
+  uint64_t delta_bytes = 0;  // of the deltas as they were given
+};
 
 // Reads a file of the result to its end, block by block, and proves it by its SHA-256: kIntegrity if it is another.
-Result<> ReadFile(const Target& side, size_t file,
+Result<> ReadFile(const Target& target, size_t file,
                   const std::function<Result<>(uint64_t number, ByteSpan content)>& visit);
 
 // What the work on a block hands over to be emitted in order.
 struct WalkedBlock {
   PreparedBlock prepared;
   BlockDelta delta;
-  BlockTally tally;
   uint64_t units_changed = 0;
   bool same = false, rebuilt = false;
   BlockDigest old_digest{}, new_digest{};
-};
-
-// By the result's name order.
-struct WalkDigests {
-  std::vector<TensorDigest> result;
-  std::vector<TensorDigest> base;  // of the base's tensor of that name and form; all zero if there is none
 };
 
 using BlockWork =
     std::function<Result<>(uint32_t tensor, const LoadedBlock& block, WalkScratch& scratch, WalkedBlock& out)>;
 using BlockEmit = std::function<Result<>(uint32_t tensor, const WalkedBlock& block)>;
 
-// For a walk that only proves.
-Result<> KeepNothing(uint32_t tensor, const LoadedBlock& block, WalkScratch& scratch, WalkedBlock& out);
-Result<> ForgetBlock(uint32_t tensor, const WalkedBlock& block);
-
-// Goes over all blocks of `side`: work() in parallel, emit() in the order of the result's files.
-Result<WalkDigests> Walk(const Target& side, const Context& context, const BlockWork& work, const BlockEmit& emit);
+// Walks over all blocks of `target` until it accepts the outcome: work() in parallel, emit() in the order of the
+// result's files. begin() is called before each walk, to begin counts and outputs anew. A failure is explained.
+Result<WalkDigests> Walk(Target& target, const Context& context, const std::function<Result<>()>& begin,
+                         const BlockWork& work, const BlockEmit& emit);
 
 // The digests of these tensors of a checkpoint, which are sorted by name.
 Result<std::vector<TensorDigest>> DigestTensors(const Checkpoint& checkpoint, std::vector<Tensor> tensors,
                                                 const Context& context);
-// Who a checkpoint is: reads all of it.
-Result<StateDigests> DigestCheckpoint(const Checkpoint& checkpoint, const Context& context);
+// The digests of all tensors of the base, by name: most were computed on the walk to `target`, the others (removed,
+// reshaped, retyped) are read now.
+Result<std::vector<TensorDigest>> DigestBase(const Checkpoint& base, const Target& target, const WalkDigests& walked,
+                                             const Context& context);
 
 // Counts blocks of tensors in file order: the n-th block of the walk is block `number` of tensors[tensor].
 class BlockOrder {
@@ -93,8 +121,5 @@ class BlockOrder {
   std::vector<uint64_t> first_;  // for each tensor in file order, its first block in the walk
   uint64_t count_ = 0, bytes_ = 0;
 };
-
-// Digests as the hexadecimal strings of a report.
-Identity HexIdentity(const StateDigests& digests);
 
 }  // namespace wdelta

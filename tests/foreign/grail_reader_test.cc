@@ -1,6 +1,6 @@
 // grail's deltas: rows, columns and values are read to the last bit, and nothing wrong in one gets through.
 #include "support/expect.h"
-#include "support/foreign_turn.h"
+#include "support/foreign_patch.h"
 #include "support/random_checkpoint.h"
 
 namespace wdelta {
@@ -54,9 +54,9 @@ struct GrailFolder {
     return OpenFile(Frame(Content(Header(entries), data)));
   }
   // What a delta makes of the example.
-  Result<Bytes> Turn(const Entry& entry, ByteSpan data, size_t block = 16) const {
+  Result<Bytes> Apply(const Entry& entry, ByteSpan data, size_t block = 16) const {
     WD_ASSIGN(const std::unique_ptr<ForeignDelta> delta, Open({entry}, data));
-    return TurnTensor(*delta, 0, Dtype::kBF16, kShape, kOld, block);
+    return PatchTensor(*delta, 0, Dtype::kBF16, kShape, kOld, block);
   }
   ScratchFolder folder;
 };
@@ -64,7 +64,7 @@ struct GrailFolder {
 TEST_CASE("the worked example of a grail delta turns the old tensor into the new one, in blocks of any size") {
   const GrailFolder grail;
   for (const size_t block : {2, 4, 6, 10, 14, 16}) {
-    const auto turned = grail.Turn({}, kExample, block);
+    const auto turned = grail.Apply({}, kExample, block);
     REQUIRE_OK(turned);
     CHECK(*turned == kNew);
   }
@@ -88,7 +88,7 @@ TEST_CASE("a grail delta says its tensors with their forms, and is known by its 
   CHECK(LooksLikeGrail(grail.folder / "lone"));
   const auto lone = OpenGrail(grail.folder / "lone");
   REQUIRE_OK(lone);
-  CHECK(*TurnTensor(**lone, 0, Dtype::kBF16, kShape, kOld, 16) == kNew);
+  CHECK(*PatchTensor(**lone, 0, Dtype::kBF16, kShape, kOld, 16) == kNew);
 
   for (const std::string& text : {std::string(), std::string("{\"tensors\""), file.substr(0, 8), Frame("abcdefgh"),
                                   Frame(Content("[\"tensors\"]", {}))}) {
@@ -130,7 +130,7 @@ TEST_CASE("rows and columns of every width and tensors of every rank and type ar
     entry.values_size = data.size() - entry.values_at;
     const auto delta = grail.Open({entry}, data);
     REQUIRE_OK(delta);
-    const auto turned = TurnTensor(**delta, 0, dtype, shape, std::move(old), 3 * UnitBytes(dtype));
+    const auto turned = PatchTensor(**delta, 0, dtype, shape, std::move(old), 3 * UnitBytes(dtype));
     REQUIRE_OK(turned);
     return *turned;
   };
@@ -158,7 +158,7 @@ TEST_CASE("the third version of grail's codec is read, and others are refused by
   const auto third = grail.OpenFile(
       Frame(Content(R"({"tensors":[)" + entry + R"(],"version":3})", Bytes{1, 0, 0, 0, 2, 0, 0, 0, 9, 9})));
   REQUIRE_OK(third);
-  CHECK(*TurnTensor(**third, 0, Dtype::kBF16, kShape, Bytes(16), 16) ==
+  CHECK(*PatchTensor(**third, 0, Dtype::kBF16, kShape, Bytes(16), 16) ==
         Bytes{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9, 9, 0, 0});
   const std::string second = R"({"version":2,"tensors":[{"name":"w","indices_offset":0}]})";
   CHECK_FAILS(grail.OpenFile(Frame(Content(second, {}))), ErrorKind::kRefused, "its version is 2");
@@ -181,7 +181,7 @@ TEST_CASE("rows and columns of a grail delta outside of the tensor or out of ord
   const auto fails = [&](const Entry& entry, Bytes indices, const std::string& words) {
     indices.insert(indices.end(), {0x81, 0x3f, 0x80, 0xbf});
     for (const size_t block : {2, 6, 16}) {
-      const auto turned = grail.Turn(entry, indices, block);
+      const auto turned = grail.Apply(entry, indices, block);
       CHECK_FAILS(turned, ErrorKind::kIntegrity, "is no good grail delta: tensor 'w': " + words);
       CHECK(turned.error().tensor == "w");
     }
@@ -282,7 +282,7 @@ TEST_CASE("a random change comes through a grail delta as it was") {
     const GrailFolder grail;
     const auto delta = grail.Open({entry}, data);
     REQUIRE_OK(delta);
-    const auto turned = TurnTensor(**delta, 0, Dtype::kBF16, {rows, columns}, old, 2 * (1 + dice.Below(500)));
+    const auto turned = PatchTensor(**delta, 0, Dtype::kBF16, {rows, columns}, old, 2 * (1 + dice.Below(500)));
     REQUIRE_OK(turned);
     CHECK((*turned == next));
   }

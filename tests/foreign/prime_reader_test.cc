@@ -1,6 +1,6 @@
 // prime-rl's updates: manifest and patch file are read to the last bit, and nothing wrong in them gets through.
 #include "support/expect.h"
-#include "support/foreign_turn.h"
+#include "support/foreign_patch.h"
 #include "support/random_checkpoint.h"
 
 namespace wdelta {
@@ -67,9 +67,9 @@ struct PrimeFolder {
     return OpenTexts(manifest.Text(), PatchText(patch));
   }
   // What an update makes of the example.
-  Result<Bytes> Turn(const Manifest& manifest, const std::vector<MadeTensor>& patch, size_t block = 16) const {
+  Result<Bytes> Apply(const Manifest& manifest, const std::vector<MadeTensor>& patch, size_t block = 16) const {
     WD_ASSIGN(const std::unique_ptr<ForeignDelta> update, Open(manifest, patch));
-    return TurnTensor(*update, 0, Dtype::kBF16, kShape, kOld, block);
+    return PatchTensor(*update, 0, Dtype::kBF16, kShape, kOld, block);
   }
   ScratchFolder folder;
 };
@@ -79,7 +79,7 @@ TEST_CASE("a prime-rl update turns the old tensor into the new one, in blocks of
   const MadeTensor wide = List("tensor_0.indices", Dtype::kI64, {1, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0});
   for (const size_t block : {2, 4, 6, 10, 14, 16}) {
     for (const std::vector<MadeTensor>& patch : {kPatch, {kValues, kIndices}, {wide, kValues}}) {
-      const auto turned = prime.Turn({}, patch, block);
+      const auto turned = prime.Apply({}, patch, block);
       REQUIRE_OK(turned);
       CHECK(*turned == kNew);
     }
@@ -107,8 +107,8 @@ TEST_CASE("a prime-rl update says its steps, its size and its tensors with their
   CHECK((*update)->tensors()[1].name == "z");
   CHECK((*update)->tensors()[1].shape == kShape);
   CHECK((*update)->tensors()[1].checksum_kind == ForeignChecksum::kNone);
-  CHECK(*TurnTensor(**update, 0, Dtype::kF32, {}, Bytes(4), 4) == Bytes{1, 2, 3, 4});
-  CHECK(*TurnTensor(**update, 1, Dtype::kBF16, kShape, kOld, 16) == kNew);
+  CHECK(*PatchTensor(**update, 0, Dtype::kF32, {}, Bytes(4), 4) == Bytes{1, 2, 3, 4});
+  CHECK(*PatchTensor(**update, 1, Dtype::kBF16, kShape, kOld, 16) == kNew);
   CHECK(LooksLikePrime(prime.folder / "step_8"));
   CHECK_FALSE(LooksLikePrime(prime.folder.path()));
   CHECK_FALSE(LooksLikePrime(prime.folder / "step_8/sparse_update_manifest.json"));
@@ -139,7 +139,7 @@ TEST_CASE("a patch file in one zstd frame is read like an open one, and only to 
   for (const char* compressed : {"true", "false"}) {  // readers look at the file
     const auto update = prime.OpenTexts(Manifest{.compressed = compressed}.Text(), Frame(open));
     REQUIRE_OK(update);
-    CHECK(*TurnTensor(**update, 0, Dtype::kBF16, kShape, kOld, 6) == kNew);
+    CHECK(*PatchTensor(**update, 0, Dtype::kBF16, kShape, kOld, 6) == kNew);
   }
   const std::string manifest = Manifest{.compressed = "true"}.Text();
   const auto fails = [&](std::string_view patch, const std::string& words) {
@@ -176,7 +176,7 @@ TEST_CASE("types of a prime-rl update may have the names of PyTorch or of safete
     const auto update = prime.Open({.entries = {{.dtype = name}}}, {kIndices, List("tensor_0.values", dtype, values)});
     REQUIRE_OK(update);
     CHECK((*update)->tensors()[0].dtype == dtype);
-    const auto turned = TurnTensor(**update, 0, dtype, kShape, Bytes(8 * UnitBytes(dtype)), 3 * UnitBytes(dtype));
+    const auto turned = PatchTensor(**update, 0, dtype, kShape, Bytes(8 * UnitBytes(dtype)), 3 * UnitBytes(dtype));
     REQUIRE_OK(turned);
     CHECK(std::count(turned->begin(), turned->end(), 5) == 2 * UnitBytes(dtype));
     CHECK((*turned)[6 * UnitBytes(dtype)] == 5);
@@ -198,7 +198,7 @@ TEST_CASE("indices of a prime-rl update that are negative, do not rise or lie ou
   const PrimeFolder prime;
   const auto fails = [&](Dtype dtype, const Bytes& indices, const std::string& words) {
     for (const size_t block : {2, 6, 16}) {
-      const auto turned = prime.Turn({}, {List("tensor_0.indices", dtype, indices), kValues}, block);
+      const auto turned = prime.Apply({}, {List("tensor_0.indices", dtype, indices), kValues}, block);
       CHECK_FAILS(turned, ErrorKind::kIntegrity, "is no good prime-rl update: tensor 'w': " + words);
       CHECK(turned.error().tensor == "w");
     }

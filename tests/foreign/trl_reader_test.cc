@@ -1,6 +1,6 @@
 // TRL's sparse patches: each form is read to the last bit, and nothing wrong in one gets through.
 #include "support/expect.h"
-#include "support/foreign_turn.h"
+#include "support/foreign_patch.h"
 #include "support/random_checkpoint.h"
 #include "wdelta.h"
 
@@ -39,10 +39,10 @@ struct Patch {
     return OpenTrl(folder / "patch");
   }
   // What a patch makes of the example.
-  Result<Bytes> Turn(const std::vector<MadeTensor>& tensors, const Metadata& metadata, size_t block = 16) const {
+  Result<Bytes> Apply(const std::vector<MadeTensor>& tensors, const Metadata& metadata, size_t block = 16) const {
     WD_ASSIGN(const std::unique_ptr<ForeignDelta> delta, Open(tensors, metadata));
     if (delta->tensors().size() != 1) return Error{ErrorKind::kUsage, "not one tensor"};
-    return TurnTensor(*delta, 0, Dtype::kBF16, kShape, kOld, block);
+    return PatchTensor(*delta, 0, Dtype::kBF16, kShape, kOld, block);
   }
   ScratchFolder folder;
 };
@@ -56,7 +56,7 @@ TEST_CASE("a TRL patch of every version turns the old tensor into the new one, i
   for (const size_t block : {2, 4, 6, 10, 14, 16}) {
     CAPTURE(block);
     const auto check = [&](const std::vector<MadeTensor>& tensors, const Metadata& metadata) {
-      const auto turned = patch.Turn(tensors, metadata, block);
+      const auto turned = patch.Apply(tensors, metadata, block);
       REQUIRE_OK(turned);
       CHECK(*turned == kNew);
     };
@@ -95,8 +95,8 @@ TEST_CASE("a TRL patch says its version, its size and its tensors by name") {
     CHECK((*delta)->tensors()[0].dtype == Dtype::kBF16);
     CHECK_FALSE((*delta)->tensors()[0].shape);
     CHECK((*delta)->tensors()[0].checksum_kind == ForeignChecksum::kNone);
-    CHECK(*TurnTensor(**delta, 1, Dtype::kBF16, kShape, kOld, 16) == kOld);
-    CHECK(*TurnTensor(**delta, 0, Dtype::kBF16, {}, {9, 9}, 2) == Bytes{1, 2});
+    CHECK(*PatchTensor(**delta, 1, Dtype::kBF16, kShape, kOld, 16) == kOld);
+    CHECK(*PatchTensor(**delta, 0, Dtype::kBF16, {}, {9, 9}, 2) == Bytes{1, 2});
   }
   metadata.emplace_back("prev_model_version", "5");
   CHECK((*patch.Open(tensors, metadata))->base_version() == "5");
@@ -115,8 +115,8 @@ TEST_CASE("a TRL anchor holds every tensor in full, whatever its name ends in") 
   REQUIRE_OK(anchor);
   REQUIRE((*anchor)->tensors().size() == 2);
   CHECK((*anchor)->tensors()[1].shape == kShape);
-  for (const size_t block : {1, 3, 16}) CHECK(*TurnTensor(**anchor, 1, Dtype::kBF16, kShape, kOld, block) == kNew);
-  CHECK(*TurnTensor(**anchor, 0, Dtype::kBF16, {}, {0, 0}, 2) == Bytes{3, 4});
+  for (const size_t block : {1, 3, 16}) CHECK(*PatchTensor(**anchor, 1, Dtype::kBF16, kShape, kOld, block) == kNew);
+  CHECK(*PatchTensor(**anchor, 0, Dtype::kBF16, {}, {0, 0}, 2) == Bytes{3, 4});
   CHECK_FAILS((*anchor)->Open(1, Dtype::kBF16, std::vector<uint64_t>{4, 2}), ErrorKind::kConflict,
               "tensor 'w.idx' is BF16[2,4], but the base has it as BF16[4,2]");
   CHECK_FAILS(patch.Open({{"a", Dtype::kF32, {1}, Bytes(4)}}, Said("", "False")), ErrorKind::kIntegrity,
@@ -141,7 +141,7 @@ TEST_CASE("indices of a TRL patch that are negative, do not rise or lie outside 
   const auto fails = [&](const MadeTensor& indices, const std::string& words) {
     const bool first_version = indices.name == "w.indices";
     for (const size_t block : {2, 6, 16}) {
-      const auto turned = patch.Turn({indices, first_version ? kFirstValues : kShortValuesOf}, Said(), block);
+      const auto turned = patch.Apply({indices, first_version ? kFirstValues : kShortValuesOf}, Said(), block);
       CHECK_FAILS(turned, ErrorKind::kIntegrity, "is no good TRL patch: tensor 'w': " + words);
       CHECK(turned.error().tensor == "w");
     }

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "support/foreign_turn.h"
+#include "support/foreign_patch.h"
 #include "support/scratch_folder.h"
 
 namespace wdelta {
@@ -23,7 +23,7 @@ inline void TryFolder(ByteSpan input, const char* json_name, const char* shard_n
   folder.Write(std::string("delta/") + json_name, AsText(input.subspan(4, json_bytes)));
   folder.Write(std::string("delta/") + shard_name, AsText(shard.bytes()));
   (void)looks_like(folder / "delta");
-  TurnEverything(open(folder / "delta"));
+  PatchEverything(open(folder / "delta"));
 }
 
 }  // namespace wdelta

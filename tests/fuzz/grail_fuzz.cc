@@ -1,6 +1,6 @@
 // Any bytes as a grail delta: opened or refused, and turning tensors with it never does harm.
 #include "fuzz/delta_target.h"
-#include "support/foreign_turn.h"
+#include "support/foreign_patch.h"
 
 namespace {
 
@@ -38,6 +38,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   folder.Write("input", wdelta::AsText(file));
   (void)wdelta::LooksLikeGrail(folder / "input");
-  wdelta::TurnEverything(wdelta::OpenGrail(folder / "input"));
+  wdelta::PatchEverything(wdelta::OpenGrail(folder / "input"));
   return 0;
 }

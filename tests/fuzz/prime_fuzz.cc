@@ -1,6 +1,6 @@
 // Any bytes as a prime-rl update: opened or refused, and turning tensors with it never does harm.
 #include "fuzz/delta_target.h"
-#include "support/foreign_turn.h"
+#include "support/foreign_patch.h"
 
 namespace {
 
@@ -51,6 +51,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     wdelta::ZstdCompress(patch.bytes(), 1, file);
   }
   folder.Write("input/patch", wdelta::AsText(file));
-  wdelta::TurnEverything(wdelta::OpenPrime(folder / "input"));
+  wdelta::PatchEverything(wdelta::OpenPrime(folder / "input"));
   return 0;
 }

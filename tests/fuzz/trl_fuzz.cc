@@ -1,6 +1,6 @@
 // Any bytes as a TRL patch: opened or refused, and turning tensors with it never does harm.
 #include "fuzz/delta_target.h"
-#include "support/foreign_turn.h"
+#include "support/foreign_patch.h"
 
 // The input is the length of the JSON header in two bytes, then the file from there on.
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
@@ -32,6 +32,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   out.Raw({data + 2, size - 2});
   folder.Write("input", wdelta::AsText(out.bytes()));
   (void)wdelta::LooksLikeTrl(folder / "input");
-  wdelta::TurnEverything(wdelta::OpenTrl(folder / "input"));
+  wdelta::PatchEverything(wdelta::OpenTrl(folder / "input"));
   return 0;
 }
