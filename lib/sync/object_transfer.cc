@@ -285,10 +285,10 @@ void PackStore::KeepOnly(const std::vector<Way>& ways) const {
 }
 
 Result<OpenedTarget> OpenRoute(const Route& route, const PackStore& packs, const std::string& base,
-                               const Context& context) {
+                               const FileChoice& files, const Context& context) {
   std::vector<std::string> paths;
   for (const RouteWay& way : route.ways) paths.push_back(packs.PathOf(way.way));
-  return OpenPacks(route.start > 0 ? base : "", paths, Trust::kIndex, context);
+  return OpenPacks(route.start > 0 ? base : "", paths, files, Trust::kIndex, context);
 }
 
 }  // namespace wdelta

@@ -64,6 +64,6 @@ class PackStore {
 // Opens what the packs of a route, which are all there, lead to from the checkpoint at `base`, which does not matter
 // where the route begins with an anchor.
 Result<OpenedTarget> OpenRoute(const Route& route, const PackStore& packs, const std::string& base,
-                               const Context& context);
+                               const FileChoice& files, const Context& context);
 
 }  // namespace wdelta

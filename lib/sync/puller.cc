@@ -223,7 +223,7 @@ class Puller {
     const Stopwatch watch;
     const std::string path = replica_.BuildingPath();
     WD_TRY(PrepareInPlace(path, replica_.durable(), context_));
-    WD_ASSIGN(const OpenedTarget opened, OpenRoute(route, replica_.packs(), path, context_));
+    WD_ASSIGN(const OpenedTarget opened, OpenRoute(route, replica_.packs(), path, {{"*"}, {}}, context_));
     WD_ASSIGN(const Rebuilt rebuilt, PatchInPlace(opened, path, replica_.durable(), context_));
     report_.apply_seconds += watch.seconds();
     WD_TRY(CheckResult(rebuilt.proof));
@@ -240,7 +240,7 @@ class Puller {
       }
     }
     const Stopwatch watch;
-    WD_ASSIGN(const OpenedTarget opened, OpenRoute(route, replica_.packs(), base, context_));
+    WD_ASSIGN(const OpenedTarget opened, OpenRoute(route, replica_.packs(), base, base_files_, context_));
     WD_ASSIGN(const Rebuilt rebuilt, RebuildCopy(opened, output + "/", replica_.durable(), context_));
     report_.apply_seconds += watch.seconds();
     WD_TRY(CheckResult(rebuilt.proof));

@@ -284,16 +284,18 @@ Result<std::unique_ptr<ChainTarget>> OpenChain(std::unique_ptr<Target> before,
   return std::unique_ptr<ChainTarget>(std::move(chain));
 }
 
-Result<OpenedTarget> OpenPacks(const std::string& base, const std::vector<std::string>& packs, Trust trust,
-                               const Context& context) {
+Result<OpenedTarget> OpenPacks(const std::string& base, const std::vector<std::string>& packs, const FileChoice& files,
+                               Trust trust, const Context& context) {
   WD_ASSIGN(std::vector<std::unique_ptr<DeltaReader>> deltas, OpenDeltas(packs, trust, context));
   OpenedTarget opened;
   if (!base.empty()) {
-    const Layout& layout = deltas.back()->index().layout;
-    WD_ASSIGN(Checkpoint checkpoint, Checkpoint::Open(base, {layout.include, layout.exclude}, context.note));
+    FileChoice choice = files;
+    if (!deltas.empty()) choice = {deltas.back()->index().layout.include, deltas.back()->index().layout.exclude};
+    WD_ASSIGN(Checkpoint checkpoint, Checkpoint::Open(base, choice, context.note));
     opened.base = std::make_unique<Checkpoint>(std::move(checkpoint));
     opened.target = SelfTarget(*opened.base);
   }
+  if (deltas.empty()) return opened;
   for (const std::unique_ptr<DeltaReader>& delta : deltas) opened.delta_bytes += delta->bytes();
   WD_ASSIGN(opened.target, OpenChain(std::move(opened.target), std::move(deltas)));
   return opened;

@@ -166,7 +166,7 @@ Result<> PrepareInPlace(const std::string& path, bool durable, const Context& co
   if (pack.empty()) return {};
   // Earlier versions of wdelta kept the pack of a foreign delta and patched with a bounded journal: the rest is
   // applied.
-  WD_ASSIGN(const OpenedTarget opened, OpenPacks(path, {pack}, Trust::kWhole, context));
+  WD_ASSIGN(const OpenedTarget opened, OpenPacks(path, {pack}, {}, Trust::kWhole, context));
   WD_TRY(PatchInPlace(opened, path, durable, context));
   context.note("an interrupted run on '" + path + "' was finished");
   return {};

@@ -154,7 +154,7 @@ TEST_CASE("a shard that is open or mapped is refused by the name of the process 
 TEST_CASE("a change that does not fit into the journal is made in parts, with the same result") {
   const Steps steps;
   const auto opened =
-      OpenPacks(steps.folder / "1", {steps.folder / "12.wdp", steps.folder / "23.wdp"}, Trust::kWhole, {});
+      OpenPacks(steps.folder / "1", {steps.folder / "12.wdp", steps.folder / "23.wdp"}, {}, Trust::kWhole, {});
   REQUIRE_OK(opened);
   const auto rebuilt = PatchInPlace(*opened, steps.folder / "1", true, {.threads = 2}, 0);
   REQUIRE_OK(rebuilt);
