@@ -4,6 +4,7 @@
 #include "history/revision.h"
 #include "local/replica.h"
 #include "remote/remote.h"
+#include "wdelta.h"
 
 namespace wdelta {
 

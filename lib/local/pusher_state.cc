@@ -12,14 +12,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The files of a checkpoint, by their paths relative to it; of a lone file its own name.
-std::vector<std::pair<std::string, std::string>> FilesOf(const std::string& source, const Layout& layout) {
-  std::vector<std::pair<std::string, std::string>> files;  // from, relative to
-  for (size_t i = 0; i < layout.file_count(); ++i) {
-    const std::string& path = layout.file(i).path;
-    files.emplace_back(layout.lone_file ? source : source + "/" + path, path);
-  }
-  return files;
+Result<> CopyFile(const std::string& from, const std::string& to, bool durable) {
+  WD_ASSIGN(const File file, File::OpenForRead(from));
+  return CopyInto(file, to, durable);
+}
+
+Result<> LinkFile(const std::string& from, const std::string& to) {
+  // A link to what a symbolic link leads to: the snapshot folders of model hubs are made of those.
+  std::error_code failed;
+  const fs::path real = fs::canonical(from, failed);
+  if (!failed) fs::create_hard_link(real, to, failed);
+  return failed ? SystemError("link", from, failed.value()) : Result<>();
 }
 
 }  // namespace
@@ -43,7 +46,8 @@ Result<PusherState> PusherState::Open(const std::string& beside, const std::stri
 }
 
 bool PusherState::HasKeptBase() const {
-  return fs::is_directory(base_path()) && base_state() != Sha256Digest{};
+  std::error_code failed;
+  return fs::is_directory(base_path(), failed) && base_state() != Sha256Digest{};
 }
 
 Result<> PusherState::SetBaseState(const Sha256Digest& state) {
@@ -51,13 +55,14 @@ Result<> PusherState::SetBaseState(const Sha256Digest& state) {
   return SaveState();
 }
 
-Result<> PusherState::SetStoreProved() {
+Result<> PusherState::SetStoreChecked() {
   state_.Set("create_if_absent", "yes");
   return SaveState();
 }
 
 bool PusherState::HasPreparedBase() const {
-  return fs::is_directory(PreparedPath());
+  std::error_code failed;
+  return fs::is_directory(PreparedPath(), failed);
 }
 
 Result<> PusherState::SetPublishing(uint64_t version, const Sha256Digest& state, const Sha256Digest& proof) {
@@ -96,33 +101,33 @@ Result<> PusherState::FinishPublishing(const std::string& name) {
     return ReplaceBase(PreparedPath(), state);
   }
   // None was to be kept, or a crash fell between its new name and this note.
-  const bool is_renamed = state != base_state() && fs::is_directory(BasePath(state));
+  std::error_code failed;
+  const bool is_renamed = state != base_state() && fs::is_directory(BasePath(state), failed);
   if (is_renamed) state_.Set("published", name);
   WD_TRY(SetBaseState(is_renamed ? state : Sha256Digest{}));
   RemoveTree(old_path);
   return {};
 }
 
-Result<> PusherState::PrepareBase(const std::string& source, const Layout& layout, const std::string& how) const {
-  const std::string fresh = PreparedPath();
+// A copy is forced to disk before the state says that it is the base; a linked file was there before.
+Result<> PusherState::PrepareBase(const std::vector<KeptFile>& files, KeepBase how) const {
   DropPreparedBase();
-  for (const auto& [from, to] : FilesOf(source, layout)) {
-    const fs::path target = fs::path(fresh) / to;
+  for (const KeptFile& file : files) {
+    const std::string to = PreparedPath() + "/" + file.path;
     std::error_code failed;
-    fs::create_directories(target.parent_path(), failed);
-    if (!failed && how == "copy") fs::copy_file(from, target, failed);
-    // A link to what a symbolic link leads to: the snapshot folders of model hubs are made of those.
-    if (!failed && how == "link") fs::create_hard_link(fs::canonical(from, failed), target, failed);
-    if (!failed) continue;
-    RemoveTree(fresh);
-    return SystemError(how, from, failed.value());
+    fs::create_directories(ParentFolder(to), failed);
+    Result<> kept = failed                   ? SystemError("create", ParentFolder(to), failed.value())
+                    : how == KeepBase::kCopy ? CopyFile(file.from, to, durable_)
+                                             : LinkFile(file.from, to);
+    if (kept.ok()) continue;
+    DropPreparedBase();
+    return kept;
   }
   return {};
 }
 
-Result<> PusherState::KeepBase(const std::string& source, const Layout& layout, const std::string& how,
-                               const Sha256Digest& state) {
-  WD_TRY(PrepareBase(source, layout, how));
+Result<> PusherState::ReplaceBase(const std::vector<KeptFile>& files, KeepBase how, const Sha256Digest& state) {
+  WD_TRY(PrepareBase(files, how));
   return ReplaceBase(PreparedPath(), state);
 }
 
@@ -135,20 +140,20 @@ Result<> PusherState::ReplaceBase(const std::string& path, const Sha256Digest& s
   return {};
 }
 
-Result<std::optional<Spool>> PusherState::ReadSpool() const {
+Result<std::optional<SpooledPush>> PusherState::ReadSpool() const {
   WD_ASSIGN(const StateFile file, StateFile::Read(folder_ + "/spool.json"));
-  if (file.empty() || access(spool_path().c_str(), R_OK) != 0) return std::optional<Spool>();
-  Spool spool;
+  if (file.empty() || access(spool_path().c_str(), R_OK) != 0) return std::optional<SpooledPush>();
+  SpooledPush spool;
   spool.writer = file.Text("writer");
   if (file.Has("step")) spool.step = file.Number("step");
   spool.tag = file.Text("tag");
   spool.base_state = file.Digest("base_state");
   spool.state = file.Digest("state");
   spool.number = file.Number("number");
-  return std::optional<Spool>(std::move(spool));
+  return std::optional<SpooledPush>(std::move(spool));
 }
 
-Result<> PusherState::WriteSpool(const Spool& spool) const {
+Result<> PusherState::WriteSpool(const SpooledPush& spool) const {
   StateFile file;
   file.Set("writer", spool.writer);
   if (spool.step) file.Set("step", *spool.step);

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <iterator>
+
 #include "remote/folder_remote.h"
 #include "remote/mirror_remote.h"
 #include "remote/retry.h"
@@ -22,6 +25,17 @@ Result<std::unique_ptr<Remote>> OpenPlain(const std::string& url, const Transfer
 Result<std::unique_ptr<Remote>> OpenRemote(const std::string& url, const TransferOptions& options, NoteSink note) {
   WD_ASSIGN(std::unique_ptr<Remote> plain, OpenPlain(url, options, note));
   return WithRetries(std::move(plain), options, std::move(note));
+}
+
+Result<Listing> ListAll(Remote& remote, const std::string& prefix, const std::string& after) {
+  Listing listing;
+  for (std::string last = after;;) {
+    WD_ASSIGN(ObjectPage page, remote.List(prefix, last, 1000));
+    if (listing.now == 0) listing.now = page.now;
+    std::move(page.objects.begin(), page.objects.end(), std::back_inserter(listing.objects));
+    if (!page.more || page.objects.empty()) return listing;
+    last = listing.objects.back().key;
+  }
 }
 
 bool LooksLikeRemote(std::string_view text) {

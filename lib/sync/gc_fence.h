@@ -1,16 +1,17 @@
-// What keeps a collector of garbage and a pusher from harming each other.
+// What keeps gc and a pusher from harming each other.
 //
-// An object that a pusher uploads is safe because it is young: a collector leaves what is younger than its grace period
-// alone. An object that was there already may be old and unneeded until now. Looking after the commit whether it is
-// still there is not enough: a collector that read the records before the commit may remove it after that look. So each
-// says what it is about to do before it looks at what the other does.
+// An object that a pusher uploads is safe because it is young: gc never removes an object younger than its grace
+// period. An object that was there already may be old, and unneeded until now. It is not enough that the pusher looks
+// for it after the commit: a gc that read the records before the commit may remove it after that look. So each
+// announces what it is about to do before it looks at what the other does.
 //
-//   the pusher     puts a pin on the object, then waits for the sweeps under way, then looks whether it is still there
-//   the collector  announces a sweep, then reads pins and records, then removes
+//   the pusher  pins the object, then waits for the sweeps under way, then looks whether the object is still there
+//   gc          announces a sweep, then reads pins and records, then removes
 //
-// Whoever comes second sees the first. A tag is such a saying, too: who puts one waits as well. All this is done before
-// the commit, so that a crash leaves a pin and no damage. Pins and sweeps are small objects of the store, see
-// wdelta-remote(5). Those that a crash leaves count for a while only. A push that reuses nothing neither pins nor asks.
+// Whichever comes second sees the first. A tag announces something, too, so tagging waits as well. All this happens
+// before the commit, so that a crash leaves a pin and no damage. Pins and sweeps are small objects of the store, see
+// wdelta-remote(5). Those that a crash leaves count only for a while. A push that reuses nothing neither pins nor
+// waits.
 #pragma once
 
 #include <set>
@@ -18,21 +19,21 @@
 #include "core/stopwatch.h"
 #include "history/record.h"
 #include "remote/remote.h"
-#include "wdelta.h"
+#include "reports.h"
 
 namespace wdelta {
 
 inline constexpr const char* kPinPrefix = "pins/";
 inline constexpr const char* kSweepPrefix = "sweeps/";
-inline constexpr double kSweepSeconds = 60;  // a collector removes nothing later than that after it announced its sweep
-inline constexpr double kSweepDead = 300;    // seconds after which nobody waits for a sweep: whoever made it is gone
+inline constexpr double kSweepSeconds = 60;    // after that gc removes nothing more under one announcement
+inline constexpr double kSweepDead = 300;      // after that pushers no longer wait for a sweep: its gc was killed
 inline constexpr double kLeastPinLife = 3600;  // seconds for which a pin holds, or the grace period if that is longer
 
-// Pins that are taken off when it goes out of scope.
+// Pins on objects, removed when this goes out of scope.
 class Pins {
  public:
-  // Returns when no sweep that began before can take the objects any more. Whether they are there is then for the
-  // caller to see. Where the remote may not be listed nothing is waited for.
+  // Returns when no sweep that began before can remove the objects any more. Whether they are still there is for the
+  // caller to see. On a remote that cannot be listed it does not wait.
   static Result<Pins> Put(Remote& remote, const std::vector<ObjectRef>& objects, const Context& context);
   Pins(Pins&&) = default;
   ~Pins();
@@ -43,18 +44,18 @@ class Pins {
   std::vector<std::string> keys_;
 };
 
-// Returns when the sweeps under way are over: what was said before, by a pin or a tag, is seen by all later ones. Where
-// the remote may not be listed nothing is waited for.
+// Returns when the sweeps under way are over: all later ones see the pins and tags that were written before. On a
+// remote that cannot be listed it does not wait.
 Result<> WaitForSweeps(Remote& remote, const Context& context);
 
-// A sweep of a collector, from its announcement to the end of its scope. There is one at a time.
+// A sweep of gc, from its announcement to the end of its scope. There is one at a time.
 class Sweep {
  public:
-  // kBusy while another collector sweeps.
+  // kBusy while another gc sweeps.
   static Result<Sweep> Announce(Remote& remote);
   Sweep(Sweep&& other) noexcept;
   ~Sweep();
-  // No more may be removed: another sweep has to be announced, and pins and records read again.
+  // Nothing more may be removed: another sweep has to be announced, and pins and records read again.
   bool over() const { return watch_.seconds() > kSweepSeconds; }
 
  private:
@@ -64,7 +65,7 @@ class Sweep {
   Stopwatch watch_;
 };
 
-// The keys of the objects that have a pin which is younger than `life` seconds. With `tidy`, older pins are removed.
+// The keys of the objects that have a pin younger than `life` seconds. With `tidy`, older pins are removed.
 Result<std::set<std::string>> PinnedObjects(Remote& remote, double life, bool tidy);
 
 }  // namespace wdelta

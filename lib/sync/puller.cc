@@ -12,6 +12,7 @@
 #include "sync/record_info.h"
 #include "sync/remote_history.h"
 #include "sync/rollback_guard.h"
+#include "sync/route_fetch.h"
 #include "sync/way_index.h"
 #include "walk/inbound.h"
 
@@ -224,7 +225,7 @@ class Puller {
   Result<> Patch(const ReplicaCopy& victim, const Route& plan) {
     if (!replica_.building()) WD_TRY(replica_.BeginBuilding(victim));
     const std::string path = replica_.BuildingPath();
-    ApplyRequest apply = FollowPlan(plan, replica_.packs(), path);
+    ApplyRequest apply = FollowRoute(plan, replica_.packs(), path);
     apply.in_place = true;
     if (!apply.deltas.empty()) WD_TRY(Apply(apply));
     return replica_.Adopt(path, target_);
@@ -239,7 +240,7 @@ class Puller {
         base = replica_.PathOf(version);
       }
     }
-    ApplyRequest apply = FollowPlan(plan, replica_.packs(), base);
+    ApplyRequest apply = FollowRoute(plan, replica_.packs(), base);
     apply.output = output + "/";
     if (plan.ways.empty()) WD_TRY(PackWhole(base, &apply.base));
     WD_TRY(Apply(apply));
