@@ -47,6 +47,23 @@ struct RecordInfo {
   std::vector<std::string> tags;
 };
 
+// What a push did.
+struct PushReport {
+  RecordInfo record;
+  std::string base_state, base_fingerprint;
+  bool already_there = false;  // the newest record has this very state and step
+  uint64_t wire_bytes = 0, retries = 0;
+  std::optional<uint64_t> new_anchor_bytes;  // of the anchor that was added
+  double pack_seconds = 0, upload_seconds = 0, commit_seconds = 0;
+};
+
+// What was found in a whole history.
+struct VerifyRemoteReport {
+  uint64_t records = 0, objects = 0, bytes = 0;
+  uint64_t collected = 0;  // records whose own objects are gone, but which none of the others needs
+  RecordInfo head;
+};
+
 // The tensors of a report summed up by layer, module, dtype or shard, or all in one row, in order of first appearance.
 // A tensor of one expert belongs to the module of all experts.
 enum class GroupBy { kTensor, kLayer, kModule, kDtype, kShard, kWhole };

@@ -119,14 +119,6 @@ struct PushRequest {
   TransferOptions transfer;
   FileChoice files;
 };
-struct PushReport {
-  RecordInfo record;
-  std::string base_state, base_fingerprint;
-  bool already_there = false;  // the newest record has this very state and step
-  uint64_t wire_bytes = 0, retries = 0;
-  std::optional<uint64_t> new_anchor_bytes;  // of the anchor that was added
-  double pack_seconds = 0, upload_seconds = 0, commit_seconds = 0;
-};
 WDELTA_EXPORT Result<PushReport> Push(const PushRequest& request, const Context& context);
 
 struct PlanRow {
@@ -268,11 +260,6 @@ struct VerifyRemoteRequest {
   std::string remote;  // URL or URL@REV: the record that is rebuilt
   bool quick = false;  // only look whether the objects are there
   TransferOptions transfer;
-};
-struct VerifyRemoteReport {
-  uint64_t records = 0, objects = 0, bytes = 0;
-  uint64_t collected = 0;  // records whose own objects are gone, but which none of the others needs
-  RecordInfo head;
 };
 WDELTA_EXPORT Result<VerifyRemoteReport> VerifyRemote(const VerifyRemoteRequest& request, const Context& context);
 

@@ -4,6 +4,7 @@
 
 #include "core/file.h"
 #include "sync/record_info.h"
+#include "sync/session.h"
 #include "sync/way_index.h"
 
 namespace wdelta {
@@ -49,16 +50,14 @@ Result<std::vector<std::string>> TensorNames(RemoteHistory& history, const Recor
 }
 
 Result<RecordTensors> ReadTensors(const std::string& side, const TransferOptions& transfer, const Context& context) {
-  WD_ASSIGN(const RemoteName name, ParseRemoteName(side));
-  WD_ASSIGN(const std::unique_ptr<Remote> remote, OpenRemote(name.url, transfer, context));
-  RemoteHistory history(*remote);
-  WD_ASSIGN(const RecordEntry entry, history.Resolve(name.revision));
+  WD_ASSIGN(Session session, Session::Open(side, transfer, context));
+  WD_ASSIGN(const RecordEntry entry, session.Resolve());
   RecordTensors tensors;
   tensors.info = InfoOf(entry);
   tensors.state = entry.state;
-  WD_ASSIGN(tensors.names, TensorNames(history, entry));
+  WD_ASSIGN(tensors.names, TensorNames(session.history(), entry));
   const std::vector<std::string_view> names(tensors.names.begin(), tensors.names.end());
-  WD_ASSIGN(tensors.digests, TensorDigestsOf(*remote, entry, names));
+  WD_ASSIGN(tensors.digests, TensorDigestsOf(session.remote(), entry, names));
   return tensors;
 }
 

@@ -14,6 +14,7 @@
 #include "core/free_space.h"
 #include "local/replica.h"
 #include "sync/record_commit.h"
+#include "sync/session.h"
 #include "wdelta.h"
 
 namespace wdelta {
@@ -32,10 +33,11 @@ class Examination {
     return result.ok();
   }
 
-  void LookAtRemote(Remote& remote) {
+  void LookAtRemote(Session& session) {
+    Remote& remote = session.remote();
     const std::string key = "probe/" + RandomHex(16);
     const std::string text = RandomHex(512);
-    LookAtHistory(remote);
+    LookAtHistory(session.history());
     for (const auto& [name, value] : remote.Describe()) Good(name, value);
     const Result<WriteResult> first = remote.Write(key, MemorySource(AsBytes(text)), WriteRule::kReplace);
     if (!first.ok() && first.error().kind == ErrorKind::kRefused) {
@@ -65,8 +67,7 @@ class Examination {
     if (const Result<> removed = remote.Remove(key); Tried("removing", removed)) Good("removing", "works");
   }
 
-  void LookAtHistory(Remote& remote) {
-    RemoteHistory history(remote);
+  void LookAtHistory(RemoteHistory& history) {
     const Result<uint64_t> tip = history.FindTip();
     if (!Tried("history", tip)) return;
     if (*tip == 0) return Good("history", "empty");
@@ -110,9 +111,8 @@ class Examination {
 Result<std::vector<Finding>> Doctor(const DoctorRequest& request, const Context& context) {
   Examination examination;
   if (!request.remote.empty()) {
-    WD_ASSIGN(const RemoteName name, ParseRemoteName(request.remote));
-    WD_ASSIGN(const std::unique_ptr<Remote> remote, OpenRemote(name.url, request.transfer, context));
-    examination.LookAtRemote(*remote);
+    WD_ASSIGN(Session session, Session::Open(request.remote, request.transfer, context));
+    examination.LookAtRemote(session);
   }
   if (!request.folder.empty()) examination.LookAtFolder(request.folder);
   return examination.Take();

@@ -1,49 +1,29 @@
-// Collecting garbage: objects that no record which is kept needs any more. Records themselves always stay.
+// gc: removes objects that no kept record needs. Records themselves always stay.
 //
-// What is committed or pinned while this runs has to be seen before anything is removed, so objects are listed first,
-// a sweep is announced (collection_fence.h), and records and pins are read after that. A sweep is short; what is not
-// done by its end is done by the next, which reads records and pins again.
+// gc has to see what is committed or pinned while it runs before it removes anything. So it lists the objects first,
+// then announces a sweep (gc_fence.h), and reads records and pins after that. A sweep is short; the next sweep, which
+// reads records and pins again, goes on where this one ended.
 #include "calls/gc.h"
 
 #include <algorithm>
 #include <set>
 
-#include "sync/collection_fence.h"
+#include "sync/gc_fence.h"
 #include "sync/record_info.h"
-#include "sync/remote_history.h"
+#include "sync/session.h"
 
 namespace wdelta {
 
 namespace {
 
-struct Listed {
-  std::vector<ObjectInfo> objects;
-  std::set<std::string> keys;
-  int64_t now = 0;  // by the store's clock
-};
-
-Result<Listed> ListObjects(Remote& remote) {
-  Listed listed;
-  std::string after;
-  for (;;) {
-    WD_ASSIGN(ObjectPage page, remote.List(kObjectPrefix, after, 1000));
-    if (listed.now == 0) listed.now = page.now;
-    const bool more = page.more && !page.objects.empty();
-    if (more) after = page.objects.back().key;
-    for (const ObjectInfo& object : page.objects) listed.keys.insert(object.key);
-    std::move(page.objects.begin(), page.objects.end(), std::back_inserter(listed.objects));
-    if (!more) return listed;
-  }
-}
-
 // Everything that leads to the records that are kept.
 class Needed {
  public:
-  Needed(const std::vector<RecordEntry>& entries, const std::vector<AddedWay>& added, const Listed& listed)
-      : entries_(entries), added_(added), listed_(listed) {}
+  Needed(const std::vector<RecordEntry>& entries, const std::vector<AddedWay>& added, const Listing& objects)
+      : entries_(entries), added_(added), objects_(objects.objects) {}
 
-  // The way to a record: from the newest anchor at or before it, by deltas. All anchors of equal standing are kept. An
-  // anchor of which something is missing is no reason to let go of what lies before it.
+  // What leads to a record: the newest anchor at or before it, and the deltas from there on. All anchors of that record
+  // are kept. An anchor with a missing object does not count: what lies before it is kept, too.
   void Keep(uint64_t number) {
     for (uint64_t at = number; at > 0; --at) {
       const RecordEntry& entry = entries_[at - 1];
@@ -75,22 +55,27 @@ class Needed {
  private:
   bool IsThere(const Way& way) const {
     return std::all_of(way.objects.begin(), way.objects.end(),
-                       [&](const ObjectRef& object) { return listed_.keys.contains(ObjectKey(object.sha256)); });
+                       [&](const ObjectRef& object) { return IsListed(ObjectKey(object.sha256)); });
+  }
+  bool IsListed(const std::string& key) const {  // they are in the order of their keys
+    const auto before = [](const ObjectInfo& object, const std::string& wanted) { return object.key < wanted; };
+    const auto at = std::lower_bound(objects_.begin(), objects_.end(), key, before);
+    return at != objects_.end() && at->key == key;
   }
   void Add(const Way& way) {
     for (const ObjectRef& object : way.objects) keys_.insert(ObjectKey(object.sha256));
   }
   const std::vector<RecordEntry>& entries_;
   const std::vector<AddedWay>& added_;
-  const Listed& listed_;
+  const std::vector<ObjectInfo>& objects_;
   std::set<uint64_t> kept_;
   std::set<std::string> keys_;
 };
 
-class Collector {
+class GcRun {
  public:
-  Collector(const GcRequest& request, Remote& remote, Remote& remover, const StopToken& stop, Listed listed)
-      : request_(request), remote_(remote), remover_(remover), stop_(stop), listed_(std::move(listed)) {}
+  GcRun(const GcRequest& request, Remote& remote, Remote& remover, const StopToken& stop, Listing listing)
+      : request_(request), remote_(remote), remover_(remover), stop_(stop), listing_(std::move(listing)) {}
 
   Result<GcReport> Run() {
     do {
@@ -107,7 +92,7 @@ class Collector {
                      "try again where the store is nearer"};
       }
       WD_TRY(Clear(needed, sweep));
-    } while (at_ < listed_.objects.size());
+    } while (at_ < listing_.objects.size());
     return report_;
   }
 
@@ -121,10 +106,10 @@ class Collector {
     uint64_t first = tip >= request_.keep ? tip - request_.keep + 1 : 1;
     for (const RecordEntry& entry : entries_) {
       const bool young = request_.keep_for > 0 &&
-                         static_cast<double>(listed_.now) - static_cast<double>(entry.created) <= request_.keep_for;
+                         static_cast<double>(listing_.now) - static_cast<double>(entry.created) <= request_.keep_for;
       if (young) first = std::min(first, entry.number);
     }
-    Needed needed(entries_, added_, listed_);
+    Needed needed(entries_, added_, listing_);
     for (uint64_t number = first; number <= tip; ++number) needed.Keep(number);
     needed.KeepDeltasFrom(first);
     for (const auto& [tag_name, tag] : tags) {
@@ -140,12 +125,12 @@ class Collector {
 
   // Goes on with the objects where the sweep before ended.
   Result<> Clear(const Needed& needed, const std::optional<Sweep>& sweep) {
-    for (; at_ < listed_.objects.size(); ++at_) {
+    for (; at_ < listing_.objects.size(); ++at_) {
       if (sweep && sweep->over()) return {};
       WD_TRY(stop_.Check());
-      const ObjectInfo& object = listed_.objects[at_];
+      const ObjectInfo& object = listing_.objects[at_];
       // Both times are whole seconds, so that the object may be almost one younger than it looks.
-      const double age = static_cast<double>(listed_.now) - static_cast<double>(object.modified);
+      const double age = static_cast<double>(listing_.now) - static_cast<double>(object.modified);
       const bool too_young = request_.grace > 0 && age < request_.grace + 1;
       const bool unneeded = !needed.Has(object.key);
       if (unneeded && !too_young) WD_TRY(Remove(object));
@@ -158,7 +143,7 @@ class Collector {
 
   Result<> Remove(const ObjectInfo& object) {
     if (request_.remove) {
-      // Another collector may have removed it since it was listed, and a pusher sent it anew.
+      // Another gc may have removed it since it was listed, and a push sent it anew.
       WD_ASSIGN(const std::optional<ObjectInfo> now, remote_.Stat(object.key));
       if (!now || now->modified != object.modified) return {};
       WD_TRY(remover_.Remove(object.key));
@@ -172,15 +157,15 @@ class Collector {
   Remote& remote_;
   Remote& remover_;
   const StopToken& stop_;
-  const Listed listed_;
+  const Listing listing_;
   size_t at_ = 0;
   std::vector<RecordEntry> entries_;
   std::vector<AddedWay> added_;
   GcReport report_;
 };
 
-// A removal must not be under way for longer than pushers wait for a sweep. Attempts, and the pauses between them that
-// a store may ask for, have to fit into what is left of that after the sweep's own time.
+// A removal must not be under way for longer than pushers wait for a sweep. The attempts, and the pauses that a store
+// may ask for between them, have to fit into what is left of that time after the sweep's own.
 TransferOptions Impatient(TransferOptions transfer) {
   constexpr double kAttempt = 30;
   transfer.retries = std::min(transfer.retries, 2U);
@@ -191,16 +176,15 @@ TransferOptions Impatient(TransferOptions transfer) {
 }  // namespace
 
 Result<GcReport> GcFrom(Remote& remote, Remote& remover, const GcRequest& request, const StopToken& stop) {
-  WD_ASSIGN(Listed listed, ListObjects(remote));
-  return Collector(request, remote, remover, stop, std::move(listed)).Run();
+  WD_ASSIGN(Listing listing, ListAll(remote, kObjectPrefix));
+  return GcRun(request, remote, remover, stop, std::move(listing)).Run();
 }
 
 Result<GcReport> Gc(const GcRequest& request, const Context& context) {
-  WD_ASSIGN(const RemoteName name, ParseRemoteName(request.remote));
-  if (name.given) return Error{ErrorKind::kUsage, "garbage is collected in a whole history, not in one of its records"};
-  WD_ASSIGN(const std::unique_ptr<Remote> remote, OpenRemote(name.url, request.transfer, context));
-  WD_ASSIGN(const std::unique_ptr<Remote> remover, OpenRemote(name.url, Impatient(request.transfer), context));
-  return GcFrom(*remote, *remover, request, context.stop);
+  const char* why_not = "garbage is collected in a whole history, not in one of its records";
+  WD_ASSIGN(const Session session, Session::OpenWhole(request.remote, request.transfer, context, why_not));
+  WD_ASSIGN(const Session remover, Session::Open(request.remote, Impatient(request.transfer), context));
+  return GcFrom(session.remote(), remover.remote(), request, context.stop);
 }
 
 }  // namespace wdelta

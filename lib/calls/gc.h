@@ -1,4 +1,4 @@
-// Collecting garbage in a store that is open already.
+// gc in a store that is open already.
 #pragma once
 
 #include "remote/remote.h"
@@ -6,8 +6,8 @@
 
 namespace wdelta {
 
-// What Collect does; `request.remote` and `request.transfer` do not matter. `remover` is another handle on the same
-// store, for what must not be tried for long.
+// What Gc does; it ignores `request.remote` and `request.transfer`. `remover` is another handle on the same store, for
+// removals, which must not be tried for long.
 Result<GcReport> GcFrom(Remote& remote, Remote& remover, const GcRequest& request, const StopToken& stop = {});
 
 }  // namespace wdelta

@@ -1,9 +1,10 @@
 // Which record is this folder? Told by digests: no weights travel.
 #include <algorithm>
 
-#include "sync/record_info.h"
-#include "sync/way_index.h"
 #include "calls/hex_identity.h"
+#include "sync/record_info.h"
+#include "sync/session.h"
+#include "sync/way_index.h"
 #include "walk/walk.h"
 #include "wdelta.h"
 
@@ -42,21 +43,20 @@ Result<std::vector<std::string>> Differing(Remote& remote, const RecordEntry& en
 Result<IdReport> Id(const IdRequest& request, const Context& context) {
   constexpr uint64_t kLookedAt = 16;  // records whose tensors are compared, when none is the one
   IdReport report;
-  std::unique_ptr<Remote> remote;
+  std::optional<Session> session;
   std::vector<RecordEntry> entries;
   FileChoice files = request.files;
   if (!request.remote.empty()) {
-    WD_ASSIGN(const RemoteName name, ParseRemoteName(request.remote));
-    WD_ASSIGN(remote, OpenRemote(name.url, request.transfer, context));
-    RemoteHistory history(*remote);
-    WD_ASSIGN(const uint64_t tip, history.FindExistingTip());
-    WD_ASSIGN(entries, history.Entries(1, tip));
-    WD_ASSIGN(files, ChoiceOf(*remote, entries.back(), files));
+    WD_ASSIGN(Session opened, Session::Open(request.remote, request.transfer, context));
+    session.emplace(std::move(opened));
+    WD_ASSIGN(const uint64_t tip, session->history().FindExistingTip());
+    WD_ASSIGN(entries, session->history().Entries(1, tip));
+    WD_ASSIGN(files, ChoiceOf(session->remote(), entries.back(), files));
   }
   WD_ASSIGN(const Checkpoint checkpoint, Checkpoint::Open(request.checkpoint, files, context.note));
   WD_ASSIGN(const LocalTensors local, Digest(checkpoint, context));
   report.identity = HexIdentity(local.state);
-  if (!remote) return report;
+  if (!session) return report;
   for (const RecordEntry& entry : entries) {  // the newest that fits, an exact one before all
     const bool same_layout = entry.state == local.state.state;
     if (!same_layout && (entry.fingerprint != local.state.fingerprint || report.same_layout)) continue;
@@ -65,7 +65,7 @@ Result<IdReport> Id(const IdRequest& request, const Context& context) {
   }
   if (report.record) return report;
   for (size_t i = entries.size(); i > 0 && entries.size() - i < kLookedAt; --i) {
-    Result<std::vector<std::string>> differing = Differing(*remote, entries[i - 1], local);
+    Result<std::vector<std::string>> differing = Differing(session->remote(), entries[i - 1], local);
     if (!differing.ok() && differing.error().kind != ErrorKind::kConflict &&
         differing.error().kind != ErrorKind::kNotFound) {
       return differing.TakeError();
@@ -78,11 +78,9 @@ Result<IdReport> Id(const IdRequest& request, const Context& context) {
 }
 
 Result<CompareReport> CompareWithRecord(const CompareRequest& request, const Context& context) {
-  WD_ASSIGN(const RemoteName name, ParseRemoteName(request.remote));
-  WD_ASSIGN(const std::unique_ptr<Remote> remote, OpenRemote(name.url, request.transfer, context));
-  RemoteHistory history(*remote);
-  WD_ASSIGN(const RecordEntry entry, history.Resolve(name.revision));
-  WD_ASSIGN(const FileChoice files, ChoiceOf(*remote, entry, request.files));
+  WD_ASSIGN(Session session, Session::Open(request.remote, request.transfer, context));
+  WD_ASSIGN(const RecordEntry entry, session.Resolve());
+  WD_ASSIGN(const FileChoice files, ChoiceOf(session.remote(), entry, request.files));
   WD_ASSIGN(const Checkpoint checkpoint, Checkpoint::Open(request.checkpoint, files, context.note));
   WD_ASSIGN(const LocalTensors local, Digest(checkpoint, context));
   CompareReport report;
@@ -91,7 +89,7 @@ Result<CompareReport> CompareWithRecord(const CompareRequest& request, const Con
   report.tensors_total = local.names.size();
   report.same = entry.state == local.state.state;
   if (entry.fingerprint == local.state.fingerprint) return report;
-  WD_ASSIGN(report.differing, Differing(*remote, entry, local));
+  WD_ASSIGN(report.differing, Differing(session.remote(), entry, local));
   return report;
 }
 

@@ -2,14 +2,15 @@
 #include <algorithm>
 
 #include "sync/record_info.h"
-#include "sync/remote_history.h"
+#include "sync/session.h"
 
 namespace wdelta {
 
 Result<std::vector<RecordInfo>> Log(const LogRequest& request, const Context& context) {
   WD_ASSIGN(const RemoteRange range, ParseRemoteRange(request.remote));
-  WD_ASSIGN(const std::unique_ptr<Remote> remote, OpenRemote(range.url, request.transfer, context));
-  RemoteHistory history(*remote);
+  WD_ASSIGN(std::unique_ptr<Remote> remote, OpenRemote(range.url, request.transfer, context));
+  Session session(std::move(remote));
+  RemoteHistory& history = session.history();
   uint64_t first = 1, last = 0;
   WD_ASSIGN(last, history.FindExistingTip());
   if (range.last) {
@@ -36,9 +37,8 @@ Result<std::vector<RecordInfo>> Log(const LogRequest& request, const Context& co
       if (tag.number >= first && tag.number <= last) infos[last - tag.number].tags.push_back(name);
     }
   }
-  Result<std::vector<AddedWay>> ways = history.ReadAddedWays();
-  if (!ways.ok()) return ways.TakeError();
-  for (const AddedWay& added : *ways) {
+  WD_ASSIGN(const std::vector<AddedWay> ways, history.ReadAddedWays());
+  for (const AddedWay& added : ways) {
     if (added.way.anchor() && added.number >= first && added.number <= last) {
       infos[last - added.number].anchor_bytes = added.way.bytes();
     }

@@ -1,6 +1,5 @@
 // Pack: two checkpoints, deltas with their base, or one checkpoint become something to ship.
 #include <algorithm>
-#include <filesystem>
 
 #include "calls/hex_identity.h"
 #include "foreign/export.h"
@@ -39,8 +38,7 @@ Result<std::unique_ptr<ForeignWriter>> ForeignWriterFor(const PackRequest& reque
     return Error{ErrorKind::kUsage,
                  "'--format " + request.format + "' is a folder, which cannot go to standard output"};
   }
-  std::error_code failed;
-  if (!trl && std::filesystem::exists(request.output, failed) && !std::filesystem::is_empty(request.output, failed)) {
+  if (!trl && PathExists(request.output) && !IsEmptyFolder(request.output)) {
     return Error{ErrorKind::kUsage, "'" + request.output + "' is there already", "give a new folder"};
   }
   ForeignOptions options;

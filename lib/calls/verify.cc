@@ -1,5 +1,4 @@
 // Verify: is a checkpoint, a delta, or a folder that a pull keeps what it should be?
-#include <filesystem>
 
 #include "calls/hex_identity.h"
 #include "foreign/foreign.h"
@@ -150,8 +149,7 @@ Result<VerifyReport> VerifyPulled(const VerifyRequest& request, const ReplicaCop
 }  // namespace
 
 Result<VerifyReport> Verify(const VerifyRequest& request, const Context& context) {
-  std::error_code failed;
-  if (request.target != "-" && std::filesystem::is_directory(request.target, failed) && !LooksForeign(request.target)) {
+  if (request.target != "-" && IsFolder(request.target) && !LooksForeign(request.target)) {
     WD_ASSIGN(const std::optional<ReplicaCopy> pulled, CurrentCopyIn(request.target));
     return pulled ? VerifyPulled(request, *pulled, context) : VerifyCheckpoint(request, context);
   }

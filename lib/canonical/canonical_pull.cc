@@ -191,7 +191,7 @@ class VersionPuller {
     }
     for (const VersionWay& delta : route.deltas) {
       WD_TRY(store_.Fetch(delta.version, delta.files, FolderOf(delta.version), jobs, context_, &report_.wire_bytes));
-      WD_TRY(ProveFetched(FolderOf(delta.version), context_.stop));
+      WD_TRY(CheckFetched(FolderOf(delta.version), context_.stop));
     }
     report_.download_seconds += watch.seconds();
     return {};

@@ -3,8 +3,8 @@
 
 #include "history/revision.h"
 #include "local/replica.h"
-#include "wdelta.h"
 #include "remote/remote.h"
+#include "wdelta.h"
 
 namespace wdelta {
 

@@ -1,10 +1,7 @@
-// A checkpoint becomes the next version: the delta from the one before, or all of it. Nothing in the store says what
-// the newest version looks like, so the pusher remembers which version its base is.
 #include "canonical/publish.h"
 
 #include <algorithm>
 #include <ctime>
-#include <filesystem>
 
 #include "calls/hex_identity.h"
 #include "canonical/publish_base.h"
@@ -12,13 +9,9 @@
 #include "canonical/whole_version.h"
 #include "core/stopwatch.h"
 #include "core/text.h"
-#include "history/revision.h"
+#include "foreign/export.h"
 #include "local/trainer_handshake.h"
 #include "remote/remote_key.h"
-#include "sync/record_commit.h"
-#include "walk/difference.h"
-#include "walk/rebuild.h"
-#include "wdelta.h"
 
 namespace wdelta {
 
@@ -26,22 +19,23 @@ namespace {
 
 class VersionPusher {
  public:
-  VersionPusher(const PushRequest& request, Remote& remote, const Context& context)
-      : request_(request), store_(remote), url_(remote.url()), context_(context) {}
+  VersionPusher(Session& session, const PushOptions& options, const Context& context)
+      : session_(session), options_(options), store_(session.remote()), url_(session.url()), context_(context) {}
 
   Result<PushReport> Run() {
-    WD_TRY(WaitForMarker(request_.ready, context_.stop));
-    WD_ASSIGN(PusherState home, PusherState::Open(request_.source, url_, "", request_.lock_wait, context_.stop));
+    WD_TRY(WaitForMarker(options_.ready, context_.stop));
+    WD_ASSIGN(PusherState home, PusherState::Open(options_.source, url_, "", options_.lock_wait, context_.stop));
     home_.emplace(std::move(home));
     WD_ASSIGN(latest_, store_.ReadPointer());
     WD_TRY(ChooseRun());
-    WD_TRY(ProveStore());
+    WD_TRY(CheckStore());
     WD_TRY(FinishInterrupted());
     WD_ASSIGN(const std::string base, ChooseBase());
-    Result<> pushed = base.empty() ? PushWhole() : PushDelta(base);
-    if (!pushed.ok() && base_is_wrong_ && request_.anchor) {
+    WD_ASSIGN(const Checkpoint source, Checkpoint::Open(options_.source, options_.files, context_.note));
+    Result<> pushed = base.empty() ? PushWhole(source) : PushDelta(base, source);
+    if (!pushed.ok() && base_is_wrong_ && options_.anchor) {
       context_.note(pushed.error().message + "; sending all of the model");
-      pushed = PushWhole();
+      pushed = PushWhole(source);
     }
     WD_TRY(std::move(pushed));
     report_.retries = store_.remote().retries();
@@ -58,9 +52,9 @@ class VersionPusher {
   Result<> ChooseRun() {
     if (latest_) {
       run_ = latest_->pointer.run;
-      if (request_.run.empty() || request_.run == run_) return {};
+      if (options_.run.empty() || options_.run == run_) return {};
       return Error{ErrorKind::kConflict, "'" + url_ + "' holds the versions of run '" + run_ + "'",
-                   "give run '" + request_.run + "' a remote of its own"};
+                   "give run '" + options_.run + "' a remote of its own"};
     }
     const Result<LatestVersion> unpointed = store_.FindUnpointed();
     if (!unpointed.ok() && unpointed.error().kind != ErrorKind::kNotFound) return Error(unpointed.error());
@@ -70,21 +64,21 @@ class VersionPusher {
                        " and no pointer to them: another system writes there",
                    "give the versions of this run a remote of their own"};
     }
-    WD_ASSIGN(const uint64_t records, RemoteHistory(store_.remote()).FindTip());
+    WD_ASSIGN(const uint64_t records, session_.history().FindTip());
     if (records > 0) {
       return Error{ErrorKind::kConflict, "'" + url_ + "' holds a history of wdelta",
                    "push without '--format canonical', or give the versions a remote of their own"};
     }
-    run_ = request_.run.empty() ? LastComponent(url_) : request_.run;
+    run_ = options_.run.empty() ? LastComponent(url_) : options_.run;
     return CheckRunName(run_);
   }
 
   // A store that takes no notice of conditions would let two pushers move the pointer.
-  Result<> ProveStore() {
-    if (request_.single_writer || home_->store_is_proved()) return {};
+  Result<> CheckStore() {
+    if (options_.single_writer || home_->store_was_checked()) return {};
     WD_ASSIGN(const bool creates, KeepsCreateIfAbsent(store_.remote(), context_.note));
     WD_ASSIGN(const bool replaces, KeepsConditionalReplace(store_.remote(), context_.note));
-    if (creates && replaces) return home_->SetStoreProved();
+    if (creates && replaces) return home_->SetStoreChecked();
     return Error{
         ErrorKind::kRefused,
         "'" + url_ + "' ignores the conditions of a write, so two pushers could overwrite each other's versions",
@@ -109,10 +103,10 @@ class VersionPusher {
   Result<std::string> ChooseBase() {
     WD_ASSIGN(const bool due, WholeIsDue());
     if (due) return std::string();
-    if (!request_.base.empty()) return request_.base;
+    if (!options_.base.empty()) return options_.base;
     if (!latest_) return std::string();
     if (home_->HasKeptBase() && KnowsNewest()) return home_->base_path();
-    if (request_.anchor) return std::string();
+    if (options_.anchor) return std::string();
     const bool moved = home_->HasKeptBase();
     const std::string newest = "version " + VersionName(Newest());
     Error error{ErrorKind::kConflict,
@@ -125,7 +119,7 @@ class VersionPusher {
   }
 
   Result<bool> WholeIsDue() {
-    const uint64_t every = request_.anchor_every;
+    const uint64_t every = options_.anchor_every;
     if (every == 0 || Newest() < every) return false;
     const uint64_t first = Next() - every + 1, known = home_->whole_version();
     if (known >= first && known <= Newest()) return false;
@@ -140,18 +134,16 @@ class VersionPusher {
 
   // ---- What is sent ----
 
-  Result<> PushDelta(const std::string& base) {
+  Result<> PushDelta(const std::string& base_path, const Checkpoint& source) {
     const Stopwatch watch;
-    PackRequest pack;
-    pack.inputs = {base, request_.source};
-    pack.format = "canonical";
-    pack.encoding = request_.encoding;
-    pack.checksum = request_.checksum;
-    pack.version = VersionName(Next());
-    pack.base_version = VersionName(Newest());
-    pack.output = DeltaFolder();
-    pack.files = request_.files;
-    WD_ASSIGN(const PackReport packed, Pack(pack, context_));
+    ForeignOptions format;
+    format.overwrite = options_.encoding == "overwrite";
+    if (options_.checksum == "adler32") format.checksum = ForeignChecksum::kAdler32;
+    format.version = VersionName(Next());
+    format.base_version = VersionName(Newest());
+    WD_ASSIGN(const Checkpoint base, Checkpoint::Open(base_path, options_.files, context_.note));
+    const std::unique_ptr<ForeignWriter> writer = CreateCanonical(DeltaFolder(), format);
+    WD_ASSIGN(const Exported packed, ExportDelta(base, *PairTarget(&base, source), "canonical", *writer, context_));
     report_.pack_seconds = watch.seconds();
     if (Result<> checked = CheckBase(base, packed.base.state); !checked.ok()) {
       RemoveTree(DeltaFolder());
@@ -161,29 +153,28 @@ class VersionPusher {
     if (latest_ && packed.totals.elements_changed == 0) {
       RemoveTree(DeltaFolder());
       report_.already_there = true;
-      Describe(packed.base, packed.totals, Newest());
-      return MarkReleased(request_.released);
+      Describe(HexIdentity(packed.base), packed.totals, Newest());
+      return MarkReleased(options_.released);
     }
     std::vector<std::string> files;
-    for (const auto& entry : std::filesystem::directory_iterator(DeltaFolder())) {
-      if (entry.path().filename() != kIndexFile) files.push_back(entry.path().filename().string());
+    WD_ASSIGN(const std::vector<FolderEntry> entries, ListFolder(DeltaFolder()));
+    for (const FolderEntry& entry : entries) {
+      if (entry.name != kIndexFile) files.push_back(entry.name);
     }
-    std::sort(files.begin(), files.end());
     files.emplace_back(kIndexFile);
-    WD_ASSIGN(const std::string sums, ListSums(DeltaFolder(), files, context_.stop));
-    Sha256Digest state{};
-    FromHex(packed.result.state, state);
-    WD_TRY(PrepareBase());
+    WD_ASSIGN(const std::vector<FileSum> sums, ListSums(DeltaFolder(), files, context_));
+    const std::string sums_text = SumsText(sums);
+    PrepareBase(source);
     const VersionPointer pointer{run_, Next()};
-    VersionUpload upload(store_, *home_, latest_, pointer, request_);
-    WD_TRY(upload.Begin(state, sums));
-    WD_TRY(MarkReleased(request_.released));
-    Describe(packed.result, packed.totals, Next());
-    report_.base_state = packed.base.state;
-    report_.base_fingerprint = packed.base.fingerprint;
+    VersionUpload upload(store_, *home_, latest_, pointer, options_.single_writer, session_.jobs());
+    WD_TRY(upload.Begin(packed.result.state, sums_text));
+    WD_TRY(MarkReleased(options_.released));
+    Describe(HexIdentity(packed.result), packed.totals, Next());
+    report_.base_state = Hex(packed.base.state);
+    report_.base_fingerprint = Hex(packed.base.fingerprint);
     WD_TRY(upload.Publish(files.size() + 1, [&](size_t i) -> Result<uint64_t> {
-      if (i == 0) return upload.Send(kSumsFile, MemorySource(AsBytes(sums)));
-      return upload.SendFile(files[i - 1], DeltaFolder() + "/" + files[i - 1]);
+      if (i == 0) return upload.Send(kSumsFile, MemorySource(AsBytes(sums_text)));
+      return upload.SendFile(files[i - 1], DeltaFolder() + "/" + files[i - 1], sums[i - 1].sha256);
     }));
     RemoveTree(DeltaFolder());
     Tell(upload);
@@ -191,18 +182,16 @@ class VersionPusher {
     return {};
   }
 
-  Result<> CheckBase(const std::string& base, const std::string& state) {
+  Result<> CheckBase(const Checkpoint& base, const Sha256Digest& state) {
     if (!latest_) return {};
-    if (KnowsNewest()) return CheckOwnVersion(store_, *home_, Newest(), base, state);
-    WD_ASSIGN(const Checkpoint checkpoint, Checkpoint::Open(base, request_.files, [](const std::string&) {}));
-    return CheckOthersVersion(store_, *home_, Newest(), checkpoint, context_);
+    if (KnowsNewest()) return CheckOwnVersion(store_, *home_, Newest(), base.path(), state);
+    return CheckOthersVersion(store_, *home_, Newest(), base, context_);
   }
 
   bool KnowsNewest() const { return latest_ && home_->published() == PointerText(latest_->pointer); }
 
-  Result<> PushWhole() {
+  Result<> PushWhole(const Checkpoint& source) {
     const Stopwatch watch;
-    WD_ASSIGN(const Checkpoint source, Checkpoint::Open(request_.source, request_.files, context_.note));
     std::vector<size_t> files;
     for (size_t i = 0; i < source.layout().file_count(); ++i) {
       const std::string& path = source.layout().file(i).path;
@@ -212,28 +201,32 @@ class VersionPusher {
       }
       if (path != kIndexFile && path != kSumsFile) files.push_back(i);
     }
-    WD_ASSIGN(const Proof proof, ProveCheckpoint(source, context_));
-    if (KnowsNewest() && proof.state() == home_->base_state()) {
+    WD_ASSIGN(const CheckpointDigests digests, DigestFiles(source, context_));
+    const Identity identity = HexIdentity(digests.identity);
+    if (KnowsNewest() && digests.identity.state == home_->base_state()) {
       report_.already_there = true;
-      Describe(HexIdentity(proof.digests()), {}, Newest());
-      return MarkReleased(request_.released);
+      Describe(identity, {}, Newest());
+      return MarkReleased(options_.released);
     }
-    WD_ASSIGN(const WholeVersion whole, WrapWholeVersion(source, Next(), context_.stop));
+    WD_ASSIGN(const WholeVersion whole, WrapWholeVersion(source, digests.files, Next()));
     report_.pack_seconds = watch.seconds();
     home_->NoteWholeVersion(Next());
-    WD_TRY(PrepareBase());
+    PrepareBase(source);
     const VersionPointer pointer{run_, Next()};
-    VersionUpload upload(store_, *home_, latest_, pointer, request_);
-    WD_TRY(upload.Begin(proof.state(), whole.sums));
+    VersionUpload upload(store_, *home_, latest_, pointer, options_.single_writer, session_.jobs());
+    WD_TRY(upload.Begin(digests.identity.state, whole.sums));
     std::vector<uint64_t> units;
     for (const Tensor& tensor : source.tensors()) units.push_back(tensor.units());
-    Describe(HexIdentity(proof.digests()), Summarize(nullptr, *PairTarget(nullptr, source), units).totals, Next());
+    Describe(identity, Summarize(nullptr, *PairTarget(nullptr, source), units).totals, Next());
     WD_TRY(upload.Publish(files.size() + 2, [&](size_t i) -> Result<uint64_t> {
-      if (i < files.size()) return upload.SendFile(source.layout().file(files[i]).path, PathOfFile(source, files[i]));
+      if (i < files.size()) {
+        const size_t file = files[i];
+        return upload.SendFile(source.layout().file(file).path, PathOfFile(source, file), digests.files[file]);
+      }
       const bool is_last = i > files.size();
       if (!is_last) return upload.Send(kSumsFile, MemorySource(AsBytes(whole.sums)));
       WD_TRY(source.CheckUnchanged());
-      WD_TRY(MarkReleased(request_.released));
+      WD_TRY(MarkReleased(options_.released));
       return upload.Send(kIndexFile, MemorySource(AsBytes(whole.index)));
     }));
     Tell(upload);
@@ -255,20 +248,19 @@ class VersionPusher {
     report_.record.totals = totals;
   }
 
-  // The checkpoint is put aside before anybody can see the version, so that a crash at any moment leaves a base: the
+  // The checkpoint is put aside before any reader can see the version, so that a crash at any moment leaves a base: the
   // old one or this one. A source that is about to be overwritten is copied.
-  Result<> PrepareBase() {
+  void PrepareBase(const Checkpoint& source) {
     home_->DropPreparedBase();
-    if (request_.keep_base == "off") return {};
-    WD_ASSIGN(const Checkpoint source, Checkpoint::Open(request_.source, request_.files, [](const std::string&) {}));
-    const std::string how = request_.released.empty() ? request_.keep_base : "copy";
-    if (const Result<> kept = home_->PrepareBase(request_.source, source.layout(), how); !kept.ok()) {
+    if (options_.keep_base == KeepBase::kOff) return;
+    const KeepBase how = options_.released.empty() ? options_.keep_base : KeepBase::kCopy;
+    if (const Result<> kept = home_->PrepareBase(FilesOf(source), how); !kept.ok()) {
       context_.note("the next push will need '--base': " + kept.error().message);
     }
-    return {};
   }
 
-  const PushRequest& request_;
+  Session& session_;
+  const PushOptions& options_;
   VersionStore store_;
   const std::string url_;
   const Context& context_;
@@ -279,36 +271,10 @@ class VersionPusher {
   PushReport report_;
 };
 
-// What a version has no place for, or no need of.
-Result<> CheckRequest(const PushRequest& request) {
-  const std::pair<bool, const char*> misplaced[] = {{request.step.has_value(), "--step"},
-                                                    {!request.tag.empty(), "--tag"},
-                                                    {!request.mirror.empty(), "--mirror"},
-                                                    {request.rebase, "--rebase"}};
-  for (const auto& [is_given, option] : misplaced) {
-    if (is_given) {
-      return Error{ErrorKind::kUsage, std::string("'") + option + "' does not go with '--format canonical'",
-                   "versions are numbered one after the other, and a base is kept with '--keep-base'"};
-    }
-  }
-  if (!request.run.empty()) WD_TRY(CheckRunName(request.run));
-  bool is_delta = request.source == "-";
-  if (!is_delta) {
-    WD_ASSIGN(is_delta, LooksLikeDelta(request.source));
-  }
-  if (!is_delta) return {};
-  return Error{ErrorKind::kUsage, "'--format canonical' takes a checkpoint, and '" + request.source + "' is none",
-               "rebuild it first: 'wdelta apply BASE " + request.source + " -o CKPT'"};
-}
-
 }  // namespace
 
-Result<PushReport> PushVersion(const PushRequest& request, const Context& context) {
-  WD_TRY(CheckRequest(request));
-  WD_ASSIGN(const RemoteName name, ParseRemoteName(request.remote));
-  if (name.given) return Error{ErrorKind::kUsage, "a push goes to the end, not to a version that is there"};
-  WD_ASSIGN(const std::unique_ptr<Remote> remote, OpenRemote(name.url, request.transfer, context));
-  return VersionPusher(request, *remote, context).Run();
+Result<PushReport> PublishVersion(Session& session, const PushOptions& options, const Context& context) {
+  return VersionPusher(session, options, context).Run();
 }
 
 }  // namespace wdelta

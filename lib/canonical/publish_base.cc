@@ -3,6 +3,7 @@
 #include "canonical/whole_version.h"
 #include "core/text.h"
 #include "foreign/foreign_proof.h"
+#include "sync/object_transfer.h"
 
 namespace wdelta {
 
@@ -29,12 +30,12 @@ Result<bool> IsWhatWePushed(VersionStore& store, const PusherState& home, uint64
 }  // namespace
 
 Result<> CheckOwnVersion(VersionStore& store, PusherState& home, uint64_t newest, const std::string& base,
-                         const std::string& base_state) {
+                         const Sha256Digest& base_state) {
   Error error{ErrorKind::kConflict, ""};
-  if (base_state != Hex(home.base_state())) {
+  if (base_state != home.base_state()) {
     error.message = "'" + base + "' is not what was pushed as " + NameOf(store, newest);
     error.expected = Hex(home.base_state());
-    error.found = base_state;
+    error.found = Hex(base_state);
     error.hint = base == home.base_path()
                      ? "the last checkpoint was overwritten where it lay; send all of the model with "
                        "'--anchor', and use '--keep-base copy' from now on"

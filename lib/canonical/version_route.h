@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "canonical/version_store.h"
+#include "wdelta.h"
 
 namespace wdelta {
 

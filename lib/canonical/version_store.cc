@@ -15,7 +15,7 @@ namespace wdelta {
 
 namespace {
 
-// A file that comes in pieces, all of the same version of the object.
+// Fetches a file in pieces, all of which have the etag of the first.
 Result<> FetchFile(Remote& remote, const std::string& key, const std::string& path, unsigned jobs, ObjectPiece first,
                    const std::function<void(uint64_t)>& came) {
   unlink(path.c_str());
@@ -28,7 +28,7 @@ Result<> FetchFile(Remote& remote, const std::string& key, const std::string& pa
       pieces, {jobs, jobs},
       [&](uint64_t n, unsigned) -> Result<uint64_t> {
         const uint64_t at = begin + n * kPieceBytes;
-        WD_ASSIGN(const ObjectPiece piece, remote.Read(key, at, std::min(kPieceBytes, first.size - at), first.version));
+        WD_ASSIGN(const ObjectPiece piece, remote.Read(key, at, std::min(kPieceBytes, first.size - at), first.etag));
         if (piece.size != first.size) {
           return Error{ErrorKind::kConflict, "'" + remote.url() + "/" + key + "' changed while it was read"};
         }
@@ -52,7 +52,7 @@ Result<std::optional<LatestVersion>> VersionStore::ReadPointer() {
   if (!piece.ok() && piece.error().kind == ErrorKind::kNotFound) return std::optional<LatestVersion>();
   if (!piece.ok()) return piece.TakeError();
   Result<VersionPointer> pointer = ParsePointer(AsText(piece->bytes));
-  if (pointer.ok()) return std::optional(LatestVersion{std::move(*pointer), piece->version});
+  if (pointer.ok()) return std::optional(LatestVersion{std::move(*pointer), piece->etag});
   auto error = pointer.TakeError();
   error->message = "'" + remote_.url() + "/" + kLatestKey + "': " + error->message;
   error->path = remote_.url() + "/" + kLatestKey;
@@ -61,19 +61,14 @@ Result<std::optional<LatestVersion>> VersionStore::ReadPointer() {
 
 Result<std::optional<uint64_t>> VersionStore::NewestBelow(const std::string& prefix) {
   std::optional<uint64_t> newest;
-  std::string after;
-  for (bool more = true; more;) {
-    WD_ASSIGN(const ObjectPage page, remote_.List(prefix + "weight_v", after, 1000));
-    for (const ObjectInfo& object : page.objects) {
-      const std::string_view rest = std::string_view(object.key).substr(prefix.size());
-      const size_t slash = rest.find('/');
-      const std::optional<uint64_t> version = VersionOfFolder(rest.substr(0, slash));
-      if (version && slash != std::string_view::npos && rest.substr(slash + 1) == kIndexFile) {
-        newest = std::max(newest.value_or(0), *version);
-      }
+  WD_ASSIGN(const Listing listing, ListAll(remote_, prefix + "weight_v"));
+  for (const ObjectInfo& object : listing.objects) {
+    const std::string_view rest = std::string_view(object.key).substr(prefix.size());
+    const size_t slash = rest.find('/');
+    const std::optional<uint64_t> version = VersionOfFolder(rest.substr(0, slash));
+    if (version && slash != std::string_view::npos && rest.substr(slash + 1) == kIndexFile) {
+      newest = std::max(newest.value_or(0), *version);
     }
-    more = page.more;
-    if (!page.objects.empty()) after = page.objects.back().key;
   }
   return newest;
 }
@@ -129,13 +124,9 @@ Result<std::string> VersionStore::MarkOf(uint64_t version) {
 }
 
 Result<std::vector<std::string>> VersionStore::KeysOf(uint64_t version) {
+  WD_ASSIGN(const Listing listing, ListAll(remote_, KeyOf(version, "")));
   std::vector<std::string> keys;
-  const std::string prefix = KeyOf(version, "");
-  for (bool more = true; more;) {
-    WD_ASSIGN(const ObjectPage page, remote_.List(prefix, keys.empty() ? "" : keys.back(), 1000));
-    for (const ObjectInfo& object : page.objects) keys.push_back(object.key);
-    more = page.more;
-  }
+  for (const ObjectInfo& object : listing.objects) keys.push_back(object.key);
   return keys;
 }
 
@@ -146,7 +137,7 @@ Result<Sha256Digest> VersionStore::SealOf(uint64_t version) {
       keys.size(), {4, 4},
       [&](uint64_t i, unsigned) -> Result<std::string> {
         WD_ASSIGN(const ObjectPiece piece, remote_.Read(keys[i], 0, 1));
-        return keys[i] + "\n" + piece.version + "\n" + std::to_string(piece.size) + "\n";
+        return keys[i] + "\n" + piece.etag + "\n" + std::to_string(piece.size) + "\n";
       },
       [&](uint64_t, const std::string& line) -> Result<> {
         sha256.Update(AsBytes(line));
@@ -200,14 +191,14 @@ Result<> VersionStore::Fetch(uint64_t version, const std::vector<VersionFile>& f
     const uint64_t size = std::filesystem::file_size(path, failed);
     const bool may_be_here = !failed && complete.Has(file.name);
     WD_ASSIGN(ObjectPiece first, remote_.Read(key, 0, may_be_here ? 1 : kPieceBytes));
-    const std::string mark = first.version + " " + std::to_string(first.size);
+    const std::string mark = first.etag + " " + std::to_string(first.size);
     if (may_be_here) {
       *wire_bytes += first.bytes.size();
-      if (size == first.size && !first.version.empty() && complete.Text(file.name) == mark) {
+      if (size == first.size && !first.etag.empty() && complete.Text(file.name) == mark) {
         progress.done_bytes += size;
         continue;
       }
-      WD_ASSIGN(first, remote_.Read(key, 0, kPieceBytes, first.version));
+      WD_ASSIGN(first, remote_.Read(key, 0, kPieceBytes, first.etag));
     }
     std::filesystem::create_directories(ParentFolder(path), failed);
     if (failed) return SystemError("create", path, failed.value());
@@ -225,9 +216,9 @@ Result<> VersionStore::Fetch(uint64_t version, const std::vector<VersionFile>& f
 Result<bool> VersionStore::MovePointer(const std::optional<LatestVersion>& before, const VersionPointer& pointer,
                                        bool single_writer) {
   const std::string text = PointerText(pointer);
-  const WriteRule rule = single_writer ? WriteRule::kReplace : before ? WriteRule::kIfVersion : WriteRule::kIfAbsent;
-  const std::string seen = rule == WriteRule::kIfVersion ? before->seen : "";
-  WD_ASSIGN(const WriteResult result, remote_.Write(kLatestKey, MemorySource(AsBytes(text)), rule, seen));
+  const WriteRule rule = single_writer ? WriteRule::kReplace : before ? WriteRule::kIfEtag : WriteRule::kIfAbsent;
+  const std::string etag = rule == WriteRule::kIfEtag ? before->etag : "";
+  WD_ASSIGN(const WriteResult result, remote_.Write(kLatestKey, MemorySource(AsBytes(text)), rule, etag));
   return result == WriteResult::kWritten;
 }
 

@@ -12,7 +12,8 @@ Result<> VersionUpload::Begin(const Sha256Digest& state, const std::string& sums
   return home_.SetPublishing(pointer_.version, state, DigestSha256(AsBytes(sums)));
 }
 
-// What is there of the version already was never pointed to. If it is complete, somebody may need it all the same.
+// What is there of the version already was never pointed to. If it is complete, another program may need it all the
+// same.
 Result<> VersionUpload::ClearAway(bool is_ours) {
   WD_ASSIGN(const std::vector<std::string> keys, store_.KeysOf(pointer_.version));
   if (keys.empty()) return {};
@@ -23,7 +24,7 @@ Result<> VersionUpload::ClearAway(bool is_ours) {
                      kLatestKey + "' does not point to it",
                  "if nobody needs it, remove 'updates/" + VersionFolder(pointer_.version) + "' there"};
   }
-  if (!is_ours && !request_.single_writer) {
+  if (!is_ours && !single_writer_) {
     return Error{ErrorKind::kConflict,
                  "files of version " + VersionName(pointer_.version) + " are in '" + store_.remote().url() +
                      "' already: another push is under way, or was cut off",
@@ -49,7 +50,7 @@ Result<> VersionUpload::Upload(size_t count, const std::function<Result<uint64_t
     wire_bytes_ += bytes;
     return {};
   };
-  const unsigned jobs = std::min(request_.transfer.jobs ? request_.transfer.jobs : 4U, 4U);
+  const unsigned jobs = std::min(JobsOrDefault(jobs_), 4U);
   WD_TRY(RunOrdered<uint64_t>(
       count - 1, {jobs, jobs}, [&](uint64_t i, unsigned) { return send(i); }, add));
   WD_ASSIGN(const uint64_t last, send(count - 1));
@@ -58,15 +59,15 @@ Result<> VersionUpload::Upload(size_t count, const std::function<Result<uint64_t
   return {};
 }
 
-Result<uint64_t> VersionUpload::SendFile(const std::string& name, const std::string& path) {
+Result<uint64_t> VersionUpload::SendFile(const std::string& name, const std::string& path, const Sha256Digest& sha256) {
   WD_ASSIGN(const File file, File::OpenForRead(path));
   WD_ASSIGN(const FileIdentity identity, file.Identify());
-  return Send(name, FileSlice(file, 0, identity.size));
+  return Send(name, FileSlice(file, 0, identity.size, sha256));
 }
 
 Result<uint64_t> VersionUpload::Send(const std::string& name, const ByteSource& source) {
   const std::string key = store_.KeyOf(pointer_.version, name);
-  const WriteRule rule = request_.single_writer ? WriteRule::kReplace : WriteRule::kIfAbsent;
+  const WriteRule rule = single_writer_ ? WriteRule::kReplace : WriteRule::kIfAbsent;
   WD_ASSIGN(const WriteResult written, store_.remote().Write(key, source, rule));
   if (written == WriteResult::kWritten) {
     const std::lock_guard lock(mutex_);
@@ -83,7 +84,7 @@ Result<> VersionUpload::Commit() {
   const Stopwatch watch;
   WD_ASSIGN(const Sha256Digest seal, store_.SealOf(pointer_.version));
   WD_TRY(home_.SetPublishingSeal(seal));
-  WD_ASSIGN(const bool moved, store_.MovePointer(before_, pointer_, request_.single_writer));
+  WD_ASSIGN(const bool moved, store_.MovePointer(before_, pointer_, single_writer_));
   if (!moved) {
     WD_TRY(home_.StopPublishing());
     return Error{ErrorKind::kConflict,

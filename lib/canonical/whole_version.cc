@@ -4,26 +4,23 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <mutex>
 #include <set>
 
 #include "canonical/version.h"
+#include "core/byte_source.h"
 #include "core/json_object.h"
+#include "core/parallel.h"
 #include "foreign/canonical_index.h"
-#include "sync/object_transfer.h"
 
 namespace wdelta {
 
 namespace {
 
-// A line of a list of checksums, as sha256sum writes it.
-std::string SumLine(const Sha256Digest& sha256, const std::string& name) {
-  return Hex(sha256) + "  " + name + "\n";
-}
-
 Result<Sha256Digest> DigestFile(const std::string& path, const StopToken& stop) {
   WD_ASSIGN(const File file, File::OpenForRead(path));
   WD_ASSIGN(const FileIdentity identity, file.Identify());
-  return DigestSlice(file, 0, identity.size, stop);
+  return DigestSource(FileSlice(file, 0, identity.size), stop);
 }
 
 // A checkpoint in one file has no index.
@@ -38,7 +35,7 @@ std::string MadeIndex(const Checkpoint& checkpoint) {
   return index.Text();
 }
 
-Result<> ProveBySums(const std::string& folder, std::string_view sums, const StopToken& stop) {
+Result<> CheckBySums(const std::string& folder, std::string_view sums, const StopToken& stop) {
   for (const auto& [expected, name] : ParseSums(sums)) {
     WD_TRY(CheckCompanionPath(name));
     WD_ASSIGN(const Sha256Digest found, DigestFile(folder + "/" + name, stop));
@@ -73,46 +70,146 @@ std::string PathOfFile(const Checkpoint& checkpoint, size_t number) {
                          : checkpoint.path() + "/" + checkpoint.layout().file(number).path;
 }
 
-Result<WholeVersion> WrapWholeVersion(const Checkpoint& checkpoint, uint64_t version, const StopToken& stop) {
+namespace {
+
+// One shard, front to back: SHA-256 of the whole file, and on the way the digests of the tensors that lie in it.
+class ShardDigest {
+ public:
+  ShardDigest(const Checkpoint& checkpoint, std::span<const uint32_t> tensors, std::vector<TensorDigest>& digests,
+              const StopToken& stop)
+      : checkpoint_(checkpoint), tensors_(tensors), digests_(digests), stop_(stop) {}
+
+  Result<Sha256Digest> Run(const std::string& path, const std::function<void(uint64_t)>& passed) {
+    WD_ASSIGN(const File file, File::OpenForRead(path));
+    WD_ASSIGN(const FileIdentity identity, file.Identify());
+    for (const uint32_t number : tensors_) {
+      const Tensor& tensor = checkpoint_.tensors()[number];
+      WD_TRY(Pass(file, tensor.offset, {}));  // the header, before the first of them
+      TensorHasher hasher(tensor.name, tensor.dtype, tensor.shape);
+      WD_TRY(Pass(file, tensor.offset + tensor.bytes, [&](ByteSpan block) {
+        hasher.Add(DigestBlock(block));
+        passed(block.size());
+      }));
+      digests_[number] = hasher.Finish();
+    }
+    WD_TRY(Pass(file, identity.size, {}));
+    return sha256_.Finish();
+  }
+
+ private:
+  Result<> Pass(const File& file, uint64_t end, const std::function<void(ByteSpan block)>& visit) {
+    while (at_ < end) {
+      WD_TRY(stop_.Check());
+      const MutableByteSpan block = MutableByteSpan(block_).first(std::min<uint64_t>(kBlockBytes, end - at_));
+      WD_TRY(file.ReadAt(at_, block));
+      sha256_.Update(block);
+      if (visit) visit(block);
+      at_ += block.size();
+    }
+    return {};
+  }
+
+  const Checkpoint& checkpoint_;
+  const std::span<const uint32_t> tensors_;
+  std::vector<TensorDigest>& digests_;
+  const StopToken& stop_;
+  Bytes block_ = Bytes(kBlockBytes);
+  Sha256 sha256_;
+  uint64_t at_ = 0;
+};
+
+}  // namespace
+
+Result<CheckpointDigests> DigestFiles(const Checkpoint& checkpoint, const Context& context) {
   const Layout& layout = checkpoint.layout();
-  WholeVersion whole;
+  const std::vector<uint32_t> order = FileOrder(checkpoint.tensors());
+  const auto tensors_of = [&](uint64_t shard) {
+    const auto in = [&](uint64_t s) {
+      return std::partition_point(order.begin(), order.end(),
+                                  [&](uint32_t tensor) { return checkpoint.tensors()[tensor].shard < s; });
+    };
+    return std::span(in(shard), in(shard + 1));
+  };
+  std::vector<TensorDigest> tensors(checkpoint.tensors().size());
+  std::mutex mutex;
+  Progress progress{0, checkpoint.data_bytes()};
+  const auto passed = [&](uint64_t bytes) {
+    const std::lock_guard lock(mutex);
+    progress.done_bytes += bytes;
+    context.progress(progress);
+  };
+  CheckpointDigests digests;
+  WD_TRY(RunOrdered<Sha256Digest>(
+      layout.shards.size(), LimitsFor(context),
+      [&](uint64_t shard, unsigned) {
+        return ShardDigest(checkpoint, tensors_of(shard), tensors, context.stop)
+            .Run(checkpoint.ShardPath(shard), passed);
+      },
+      [&](uint64_t, const Sha256Digest& sha256) -> Result<> {
+        digests.files.push_back(sha256);
+        return {};
+      }));
+  // Companions were hashed when the checkpoint was opened.
+  for (size_t file = layout.shards.size(); file < layout.file_count(); ++file) {
+    digests.files.push_back(layout.file(file).sha256);
+  }
+  WD_TRY(checkpoint.CheckUnchanged());
+  digests.identity = CombineState(Fingerprint(tensors), layout.Digest());
+  return digests;
+}
+
+Result<WholeVersion> WrapWholeVersion(const Checkpoint& checkpoint, const std::vector<Sha256Digest>& files,
+                                      uint64_t version) {
+  const Layout& layout = checkpoint.layout();
   std::string index = MadeIndex(checkpoint);
+  std::vector<FileSum> sums;
   for (size_t file = 0; file < layout.file_count(); ++file) {
     const std::string& path = layout.file(file).path;
     if (path == kIndexFile) {
       WD_ASSIGN(const Bytes text, ReadWholeFile(PathOfFile(checkpoint, file), kMaxIndexFileBytes));
       index = AsText(text);
     } else if (path != kSumsFile) {
-      WD_ASSIGN(const Sha256Digest sha256, DigestFile(PathOfFile(checkpoint, file), stop));
-      whole.sums += SumLine(sha256, path);
+      sums.push_back({files[file], path});
     }
   }
+  WholeVersion whole;
   WD_ASSIGN(whole.index, WithVersion(index, VersionName(version)));
-  whole.sums += SumLine(DigestSha256(AsBytes(whole.index)), kIndexFile);
+  sums.push_back({DigestSha256(AsBytes(whole.index)), kIndexFile});
+  whole.sums = SumsText(sums);
   return whole;
 }
 
-Result<std::string> ListSums(const std::string& folder, const std::vector<std::string>& files, const StopToken& stop) {
-  std::string sums;
-  for (const std::string& name : files) {
-    WD_ASSIGN(const Sha256Digest sha256, DigestFile(folder + "/" + name, stop));
-    sums += SumLine(sha256, name);
-  }
+std::string SumsText(const std::vector<FileSum>& sums) {
+  std::string text;
+  for (const FileSum& sum : sums) text += Hex(sum.sha256) + "  " + sum.name + "\n";
+  return text;
+}
+
+Result<std::vector<FileSum>> ListSums(const std::string& folder, const std::vector<std::string>& files,
+                                      const Context& context) {
+  std::vector<FileSum> sums;
+  WD_TRY(RunOrdered<Sha256Digest>(
+      files.size(), LimitsFor(context),
+      [&](uint64_t i, unsigned) { return DigestFile(folder + "/" + files[i], context.stop); },
+      [&](uint64_t i, const Sha256Digest& sha256) -> Result<> {
+        sums.push_back({sha256, files[i]});
+        return {};
+      }));
   return sums;
 }
 
-Result<bool> ProveFetched(const std::string& folder, const StopToken& stop) {
+Result<bool> CheckFetched(const std::string& folder, const StopToken& stop) {
   const std::string path = folder + "/" + kSumsFile;
   if (access(path.c_str(), F_OK) != 0) return false;
   WD_ASSIGN(const Bytes sums, ReadWholeFile(path, kMaxSumsBytes));
-  WD_TRY(ProveBySums(folder, AsText(sums), stop));
+  WD_TRY(CheckBySums(folder, AsText(sums), stop));
   return true;
 }
 
 Result<> UnwrapWholeVersion(const std::string& folder, const Context& context) {
-  WD_ASSIGN(const bool is_proved, ProveFetched(folder, context.stop));
+  WD_ASSIGN(const bool is_checked, CheckFetched(folder, context.stop));
   unlink((folder + "/" + kSumsFile).c_str());
-  if (!is_proved) {
+  if (!is_checked) {
     context.note("nothing in the store proves the whole version in '" + folder + "', it is taken as it came");
   }
   WD_ASSIGN(const Bytes text, ReadWholeFile(folder + "/" + kIndexFile, kMaxIndexFileBytes));

@@ -1,37 +1,49 @@
-// A whole version of a run: a checkpoint as others publish it, in both directions. Its index says which version it is,
-// which the checkpoint's own does not. And with every version of ours comes SHA256SUMS, which sha256sum -c understands:
-// nothing else would prove a whole one, or tell a damaged delta from a wrong base.
+// A whole version of a run: a checkpoint as others publish it, in both directions. Its index says which version it is;
+// the index of the checkpoint does not. Every version that wdelta publishes has SHA256SUMS beside it, which
+// `sha256sum -c` understands: without it a whole version could not be checked, nor a damaged delta be told from a wrong
+// base.
 #pragma once
 
 #include "checkpoint/checkpoint.h"
-#include "wdelta.h"
+#include "reports.h"
 
 namespace wdelta {
 
 inline constexpr const char* kSumsFile = "SHA256SUMS";
 
+// Who a checkpoint is, and the SHA-256 of each file of its layout.
+struct CheckpointDigests {
+  StateDigests identity;
+  std::vector<Sha256Digest> files;
+};
+// Reads all of `checkpoint` once, its shards side by side.
+Result<CheckpointDigests> DigestFiles(const Checkpoint& checkpoint, const Context& context);
+
 // The two files that are not as they are in the checkpoint.
 struct WholeVersion {
   std::string index, sums;
 };
-// Reads all of `checkpoint`.
-Result<WholeVersion> WrapWholeVersion(const Checkpoint& checkpoint, uint64_t version, const StopToken& stop);
+// `files`: the SHA-256 of each file of the layout.
+Result<WholeVersion> WrapWholeVersion(const Checkpoint& checkpoint, const std::vector<Sha256Digest>& files,
+                                      uint64_t version);
 
-// A line of a list of checksums. What is no such line is passed over.
+// A line of a list of checksums.
 struct FileSum {
   Sha256Digest sha256{};
   std::string name;
 };
 inline constexpr uint64_t kMaxSumsBytes = 16 << 20;
-std::vector<FileSum> ParseSums(std::string_view text);
-// The list of checksums for the files of a delta.
-Result<std::string> ListSums(const std::string& folder, const std::vector<std::string>& files, const StopToken& stop);
+std::vector<FileSum> ParseSums(std::string_view text);  // ignores lines that are not of this form
+std::string SumsText(const std::vector<FileSum>& sums);
+// The checksums of these files of a folder, computed side by side.
+Result<std::vector<FileSum>> ListSums(const std::string& folder, const std::vector<std::string>& files,
+                                      const Context& context);
 
-// Proves the files of a fetched version by the list that came with it (kIntegrity); false: none did.
-Result<bool> ProveFetched(const std::string& folder, const StopToken& stop);
+// Checks the files of a fetched version by the list that came with it (kIntegrity); false: none did.
+Result<bool> CheckFetched(const std::string& folder, const StopToken& stop);
 
-// Turns a fetched version into the checkpoint that it was: proved, if it can be (kIntegrity), with the index that a
-// checkpoint has, and without files that are no part of one. Done twice it changes nothing.
+// Turns a fetched version into the checkpoint that it was: checked, if it can be (kIntegrity), with the index that a
+// checkpoint has, and without files that do not belong to one. Done twice it changes nothing.
 Result<> UnwrapWholeVersion(const std::string& folder, const Context& context);
 
 // Where file `number` of a checkpoint's layout lies.

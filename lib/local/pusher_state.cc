@@ -2,8 +2,6 @@
 
 #include <unistd.h>
 
-#include <filesystem>
-
 #include "core/folder_lock.h"
 #include "core/free_space.h"
 
@@ -11,16 +9,15 @@ namespace wdelta {
 
 namespace {
 
-namespace fs = std::filesystem;
+Result<> CopyDurably(const std::string& from, const std::string& to, bool durable) {
+  WD_ASSIGN(const File file, File::OpenForRead(from));
+  return CopyInto(file, to, durable);
+}
 
-// The files of a checkpoint, by their paths relative to it; of a lone file its own name.
-std::vector<std::pair<std::string, std::string>> FilesOf(const std::string& source, const Layout& layout) {
-  std::vector<std::pair<std::string, std::string>> files;  // from, relative to
-  for (size_t i = 0; i < layout.file_count(); ++i) {
-    const std::string& path = layout.file(i).path;
-    files.emplace_back(layout.lone_file ? source : source + "/" + path, path);
-  }
-  return files;
+// A link to what a symbolic link leads to: the snapshot folders of model hubs are made of those.
+Result<> LinkToReal(const std::string& from, const std::string& to) {
+  WD_ASSIGN(const std::string real, RealPath(from));
+  return LinkFile(real, to);
 }
 
 }  // namespace
@@ -29,22 +26,23 @@ Result<PusherState> PusherState::Open(const std::string& beside, const std::stri
                                       const std::string& mirror, double lock_wait, const StopToken& stop) {
   const std::string hash = Hex(DigestSha256(AsBytes(remote_url))).substr(0, 12);
   // Absolute, because the parent of "." is not to be found in its name.
-  const std::string place = fs::absolute(beside).lexically_normal().string();
+  WD_ASSIGN(const std::string place, AbsolutePath(beside));
   const std::string folder = ParentFolder(place) + "/.wdelta/push-" + hash;
-  std::error_code failed;
-  fs::create_directories(folder + "/packs", failed);
-  if (failed) return SystemError("create", folder, failed.value());
+  WD_TRY(CreateFolders(folder + "/packs"));
   WD_ASSIGN(File lock, LockFolder(folder + "/lock", folder, lock_wait, stop));
   WD_ASSIGN(StateFile state, StateFile::Read(folder + "/state.json"));
   PusherState home(folder, std::move(lock), std::move(state), !IsInMemory(folder));
   RemoveTemporaries(folder);
   home.state_.Set("remote", remote_url);
-  if (!mirror.empty()) home.base_key_ = "state of mirror " + fs::absolute(mirror).lexically_normal().string();
+  if (!mirror.empty()) {
+    WD_ASSIGN(const std::string absolute, AbsolutePath(mirror));
+    home.base_key_ = "state of mirror " + absolute;
+  }
   return home;
 }
 
 bool PusherState::HasKeptBase() const {
-  return fs::is_directory(base_path()) && base_state() != Sha256Digest{};
+  return IsFolder(base_path()) && base_state() != Sha256Digest{};
 }
 
 Result<> PusherState::SetBaseState(const Sha256Digest& state) {
@@ -52,13 +50,13 @@ Result<> PusherState::SetBaseState(const Sha256Digest& state) {
   return SaveState();
 }
 
-Result<> PusherState::SetStoreProved() {
+Result<> PusherState::SetStoreChecked() {
   state_.Set("create_if_absent", "yes");
   return SaveState();
 }
 
 bool PusherState::HasPreparedBase() const {
-  return fs::is_directory(PreparedPath());
+  return IsFolder(PreparedPath());
 }
 
 Result<> PusherState::SetPublishing(uint64_t version, const Sha256Digest& state, const Sha256Digest& proof) {
@@ -97,33 +95,29 @@ Result<> PusherState::FinishPublishing(const std::string& name) {
     return ReplaceBase(PreparedPath(), state);
   }
   // None was to be kept, or a crash fell between its new name and this note.
-  const bool is_renamed = state != base_state() && fs::is_directory(BasePath(state));
+  const bool is_renamed = state != base_state() && IsFolder(BasePath(state));
   if (is_renamed) state_.Set("published", name);
   WD_TRY(SetBaseState(is_renamed ? state : Sha256Digest{}));
   RemoveTree(old_path);
   return {};
 }
 
-Result<> PusherState::PrepareBase(const std::string& source, const Layout& layout, const std::string& how) const {
-  const std::string fresh = PreparedPath();
+// A copy is forced to disk before the state says that it is the base; a linked file was there before.
+Result<> PusherState::PrepareBase(const std::vector<KeptFile>& files, KeepBase how) const {
   DropPreparedBase();
-  for (const auto& [from, to] : FilesOf(source, layout)) {
-    const fs::path target = fs::path(fresh) / to;
-    std::error_code failed;
-    fs::create_directories(target.parent_path(), failed);
-    if (!failed && how == "copy") fs::copy_file(from, target, failed);
-    // A link to what a symbolic link leads to: the snapshot folders of model hubs are made of those.
-    if (!failed && how == "link") fs::create_hard_link(fs::canonical(from, failed), target, failed);
-    if (!failed) continue;
-    RemoveTree(fresh);
-    return SystemError(how, from, failed.value());
+  for (const KeptFile& file : files) {
+    const std::string to = PreparedPath() + "/" + file.path;
+    Result<> kept = CreateFolders(ParentFolder(to));
+    if (kept.ok()) kept = how == KeepBase::kCopy ? CopyDurably(file.from, to, durable_) : LinkToReal(file.from, to);
+    if (kept.ok()) continue;
+    DropPreparedBase();
+    return kept;
   }
   return {};
 }
 
-Result<> PusherState::KeepBase(const std::string& source, const Layout& layout, const std::string& how,
-                               const Sha256Digest& state) {
-  WD_TRY(PrepareBase(source, layout, how));
+Result<> PusherState::ReplaceBase(const std::vector<KeptFile>& files, KeepBase how, const Sha256Digest& state) {
+  WD_TRY(PrepareBase(files, how));
   return ReplaceBase(PreparedPath(), state);
 }
 
@@ -136,20 +130,20 @@ Result<> PusherState::ReplaceBase(const std::string& path, const Sha256Digest& s
   return {};
 }
 
-Result<std::optional<Spool>> PusherState::ReadSpool() const {
+Result<std::optional<SpooledPush>> PusherState::ReadSpool() const {
   WD_ASSIGN(const StateFile file, StateFile::Read(folder_ + "/spool.json"));
-  if (file.empty() || access(spool_path().c_str(), R_OK) != 0) return std::optional<Spool>();
-  Spool spool;
+  if (file.empty() || access(spool_path().c_str(), R_OK) != 0) return std::optional<SpooledPush>();
+  SpooledPush spool;
   spool.writer = file.Text("writer");
   if (file.Has("step")) spool.step = file.Number("step");
   spool.tag = file.Text("tag");
   spool.base_state = file.Digest("base_state");
   spool.state = file.Digest("state");
   spool.number = file.Number("number");
-  return std::optional<Spool>(std::move(spool));
+  return std::optional<SpooledPush>(std::move(spool));
 }
 
-Result<> PusherState::WriteSpool(const Spool& spool) const {
+Result<> PusherState::WriteSpool(const SpooledPush& spool) const {
   StateFile file;
   file.Set("writer", spool.writer);
   if (spool.step) file.Set("step", *spool.step);

@@ -1,61 +1,69 @@
-// Where a pusher keeps what it needs from one push to the next, in <parent>/.wdelta/push-<hash of the remote>, beside
-// the checkpoints (or beside the mirror), so that hard links work and rotation of checkpoints does not touch it:
+// What a pusher keeps from one push to the next, in <parent>/.wdelta/push-<hash of the remote>. It lies beside the
+// checkpoints (or beside the mirror), so that hard links work and rotation of checkpoints does not touch it:
 //   state.json   which record the base is at; what the store was found to promise
 //   base-STATE/  the checkpoint of the last push, by hard links or as a copy
 //   spool.wdp    the pack that is being pushed, from before the source is released until all is done
-//   spool.json   what it is
+//   spool.json   the record that it is to become
+//   packs/       packs of other pushers, fetched to bring the base to their record
 //   lock
-// Who pushes versions for other systems (update_push.cc) has instead of the spool:
+// A push of versions for other systems (canonical/publish.h) has instead of the spool:
 //   base.new/    the checkpoint that is being published, the next base
 //   version/     its delta
 #pragma once
 
-#include "checkpoint/checkpoint.h"
+#include <optional>
+
 #include "core/file.h"
 #include "core/state_file.h"
-#include "sync/object_transfer.h"
-#include "wdelta.h"
 
 namespace wdelta {
 
+// How the checkpoint of a push is kept as the base of the next one.
+enum class KeepBase { kLink, kCopy, kOff };
+
+// A file of a checkpoint: where it lies, and its path relative to the checkpoint.
+struct KeptFile {
+  std::string from, path;
+};
+
 // A pack on its way: written when the pack is complete, removed when nothing needs the pack any more.
-struct Spool {
+struct SpooledPush {
   std::string writer;  // the id of this push
   std::optional<uint64_t> step;
   std::string tag;
   Sha256Digest base_state{}, state{};
-  uint64_t number = 0;  // the record that it is to be, if nobody else is faster
+  uint64_t number = 0;  // of the record that it is to become, if no other push is faster
 };
 
 class PusherState {
  public:
-  // `beside`: the source or the mirror, whose parent folder holds the home. Waits for the lock.
-  // A mirror's state is remembered by its path, apart from that of the kept base.
+  // `beside`: the source or the mirror, whose parent folder holds all this. Waits for the lock up to `lock_wait`
+  // seconds (kBusy). The state of a mirror is remembered by the mirror's path, apart from that of the kept base.
   static Result<PusherState> Open(const std::string& beside, const std::string& remote_url, const std::string& mirror,
                                   double lock_wait, const StopToken& stop);
 
   const std::string& folder() const { return folder_; }
   std::string base_path() const { return BasePath(base_state()); }
   std::string spool_path() const { return folder_ + "/spool.wdp"; }
-  PackStore packs() const { return PackStore(folder_ + "/packs"); }
+  std::string packs_path() const { return folder_ + "/packs"; }
   bool durable() const { return durable_; }
 
   // The state that the base (or the mirror) is in; all zero if it is not known.
   Sha256Digest base_state() const { return state_.Digest(base_key_); }
   Result<> SetBaseState(const Sha256Digest& state);
   bool HasKeptBase() const;
-  // Puts `source` in readiness to become the kept base. `how`: "link" or "copy".
-  Result<> PrepareBase(const std::string& source, const Layout& layout, const std::string& how) const;
+  // Links or copies the files of a checkpoint to where they wait to become the kept base.
+  Result<> PrepareBase(const std::vector<KeptFile>& files, KeepBase how) const;
   bool HasPreparedBase() const;
   void DropPreparedBase() const { RemoveTree(PreparedPath()); }
-  // Makes `source` the kept base.
-  Result<> KeepBase(const std::string& source, const Layout& layout, const std::string& how, const Sha256Digest& state);
+  // The same, and makes them the kept base, which is in `state`.
+  Result<> ReplaceBase(const std::vector<KeptFile>& files, KeepBase how, const Sha256Digest& state);
   // Puts the checkpoint folder at `path` in the place of the kept base.
   Result<> ReplaceBase(const std::string& path, const Sha256Digest& state);
 
-  // What the store was found to do with create-if-absent.
-  bool store_is_proved() const { return state_.Has("create_if_absent"); }
-  Result<> SetStoreProved();
+  // Whether the store was found to keep what a push relies on.
+  bool store_was_checked() const { return state_.Has("create_if_absent"); }
+  Result<> SetStoreChecked();
 
   // Of versions for other systems: what the kept base is called in the store; which version is being published, 0 for
   // none, the state that it has, and the digest of a file of it that no other version has.
@@ -72,11 +80,11 @@ class PusherState {
   // The newest whole version, as far as it is known; 0: it is not.
   uint64_t whole_version() const { return state_.Number("whole_version"); }
   void NoteWholeVersion(uint64_t version) { state_.Set("whole_version", version); }  // saved with what comes next
-  // It is published: what was prepared becomes the base, if there is any.
+  // The version is published: the prepared base becomes the kept one, if there is any.
   Result<> FinishPublishing(const std::string& name);
 
-  Result<std::optional<Spool>> ReadSpool() const;
-  Result<> WriteSpool(const Spool& spool) const;
+  Result<std::optional<SpooledPush>> ReadSpool() const;
+  Result<> WriteSpool(const SpooledPush& spool) const;
   void DropSpool() const;
 
  private:

@@ -44,6 +44,9 @@ class DeltaReader {
   // block. kRefused for a container that does not travel in parts.
   virtual Result<std::vector<uint64_t>> CutPoints(uint64_t most) const;
 
+  // The SHA-256 of all its bytes; nullopt if it was opened without reading all of it.
+  const std::optional<Sha256Digest>& sha256() const { return sha256_; }
+
   // Reads all of the container and checks every checksum that needs no base. Fails with kIntegrity.
   virtual Result<> CheckWhole() const = 0;
 
@@ -54,6 +57,7 @@ class DeltaReader {
   DeltaIndex index_;
   std::string path_;
   uint64_t bytes_ = 0;
+  std::optional<Sha256Digest> sha256_;
 };
 
 // A block on its way into a container: what Prepare made of it.
@@ -62,6 +66,14 @@ struct PreparedBlock {
   uint8_t codec = 0;
   Bytes coded;
 };
+
+// A part of a container as a store keeps it, an object of its own. Parts follow one another without gaps.
+struct ContainerPart {
+  Sha256Digest sha256{};
+  uint64_t bytes = 0;
+  bool operator==(const ContainerPart&) const = default;
+};
+inline constexpr uint64_t kMaxPartBytes = uint64_t{512} << 20;
 
 // Writing, in this order: the blocks of the carried files, file by file; the blocks of the tensors, tensor by tensor,
 // as they lie in the result's files; the index. Nothing appears before Finish.
@@ -77,10 +89,14 @@ class DeltaWriter {
 
   uint64_t written() const { return written_; }
   const Sha256Digest& sha256() const { return sha256_; }  // of the container, after Finish
+  // After Finish: the parts that DeltaReader::CutPoints would cut the container into, hashed while they were written.
+  // Empty for a container that does not travel in parts.
+  const std::vector<ContainerPart>& parts() const { return parts_; }
 
  protected:
   uint64_t written_ = 0;
   Sha256Digest sha256_{};
+  std::vector<ContainerPart> parts_;
 };
 
 // How native packs are coded.
@@ -88,6 +104,7 @@ struct PackOptions {
   Level level = Level::kDefault;
   const Codec* codec = nullptr;  // forced
   bool check = true;             // decode every block again and compare
+  uint64_t max_part_bytes = kMaxPartBytes;
 };
 
 // Both take of `plan` what is known beforehand: anchor, layout, carried.

@@ -140,8 +140,8 @@ class PackReader final : public DeltaReader {
     WD_ASSIGN(const uint8_t length, in.Fixed<uint8_t>());
     WD_ASSIGN(index_offset_, in.Fixed<uint64_t>());
     WD_ASSIGN(const uint64_t before_end, in.Fixed<uint64_t>());
-    WD_ASSIGN(const ByteSpan sha256, in.Raw(sha256_.size()));
-    std::copy(sha256.begin(), sha256.end(), sha256_.begin());
+    WD_ASSIGN(const ByteSpan sha256, in.Raw(digest_in_end_.size()));
+    std::copy(sha256.begin(), sha256.end(), digest_in_end_.begin());
     WD_ASSIGN(const ByteSpan magic, in.Raw(kPackMagic.size()));
     if (type != kEndSection || length != kEndBodyBytes || !std::equal(magic.begin(), magic.end(), kPackMagic.begin())) {
       return Damaged(path_, "it has no end record, so it was cut off");
@@ -154,15 +154,22 @@ class PackReader final : public DeltaReader {
     return {};
   }
 
-  Result<> CheckSha256() const {
+  // The end record has the digest of all bytes before it. Hashing goes on to the very end, because the digest of the
+  // whole file is what a store calls it.
+  Result<> CheckSha256() {
     Sha256 sha256;
     Bytes piece(256 << 10);
-    for (uint64_t at = 0; at < before_end_; at += piece.size()) {
-      const MutableByteSpan part = MutableByteSpan(piece).first(std::min<uint64_t>(piece.size(), before_end_ - at));
+    std::optional<Sha256Digest> before_end;
+    for (uint64_t at = 0; at < bytes_;) {
+      const uint64_t limit = at < before_end_ ? before_end_ : bytes_;
+      const MutableByteSpan part = MutableByteSpan(piece).first(std::min<uint64_t>(piece.size(), limit - at));
       WD_TRY(file_.ReadAt(at, part));
       sha256.Update(part);
+      at += part.size();
+      if (at == before_end_) before_end = sha256.Clone().Finish();
     }
-    if (sha256.Finish() != sha256_) return Damaged(path_, "its SHA-256 is not the one in its end record");
+    if (before_end != digest_in_end_) return Damaged(path_, "its SHA-256 is not the one in its end record");
+    sha256_ = sha256.Finish();
     return {};
   }
 
@@ -371,7 +378,7 @@ class PackReader final : public DeltaReader {
 
   File file_;
   uint64_t before_end_ = 0, index_offset_ = 0, blocks_begin_ = 0;
-  Sha256Digest sha256_{};
+  Sha256Digest digest_in_end_{};
   std::vector<StreamPlace> file_places_, record_places_;
 };
 

@@ -58,6 +58,8 @@ class PackWriter final : public DeltaWriter {
     PutByteStream(EncodePlaces(index), kIndexZstdLevel, body);
     ByteWriter check;
     check.Fixed(ShortDigest(DigestBlock(body)));
+    // The index and the end stay together.
+    BeginPart(SectionBytes(check.bytes().size() + body.size()) + kEndSectionBytes);
     WD_TRY(WriteSection(kIndexSection, {check.bytes(), body}));
 
     ByteWriter end;
@@ -66,13 +68,35 @@ class PackWriter final : public DeltaWriter {
     end.Raw(sha256_so_far_.Clone().Finish());
     end.Raw(kPackMagic);
     WD_TRY(WriteSection(kEndSection, {end.bytes()}));
+    EndPart();
     sha256_ = sha256_so_far_.Finish();
     return sink_->Commit();
   }
 
  private:
+  // Begins a part of the file if the next `bytes` would make the one under way too long; DeltaReader::CutPoints has the
+  // same rule. The first part is a beginning of the file, so that its digest is the one of the file up to here: only
+  // what comes after it is hashed twice.
+  void BeginPart(uint64_t bytes) {
+    if (written_ + bytes - part_begin_ <= options_.max_part_bytes) return;
+    EndPart();
+    part_sha256_.emplace();
+    part_begin_ = written_;
+  }
+  void EndPart() {
+    Sha256 sha256 = part_sha256_ ? std::move(*part_sha256_) : sha256_so_far_.Clone();
+    parts_.push_back({sha256.Finish(), written_ - part_begin_});
+  }
+
+  static uint64_t SectionBytes(uint64_t body) {
+    ByteWriter length;
+    length.Varint(body);
+    return 1 + length.bytes().size() + body;
+  }
+
   Result<> Write(ByteSpan data) {
     sha256_so_far_.Update(data);
+    if (part_sha256_) part_sha256_->Update(data);
     written_ += data.size();
     return sink_->Write(data);
   }
@@ -100,6 +124,7 @@ class PackWriter final : public DeltaWriter {
     hasher.Update(block.coded);
     ByteWriter check;
     check.Fixed(static_cast<uint32_t>(ShortDigest(hasher.Finish())));
+    BeginPart(SectionBytes(check.bytes().size() + head.bytes().size() + block.coded.size()));
     if (place.bytes == 0) place.offset = written_;
     WD_TRY(WriteSection(kBlockSection, {check.bytes(), head.bytes(), block.coded}));
     place.bytes = written_ - place.offset;
@@ -136,6 +161,8 @@ class PackWriter final : public DeltaWriter {
   std::vector<std::pair<uint64_t, StreamPlace>> tensor_places_;  // by ordinal
   PackOptions options_;
   Sha256 sha256_so_far_;
+  uint64_t part_begin_ = 0;
+  std::optional<Sha256> part_sha256_;  // from the second part on
 };
 
 }  // namespace

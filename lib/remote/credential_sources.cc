@@ -103,7 +103,6 @@ Result<Credentials> AssumeRole(const std::string& endpoint, const std::string& r
   HttpRequest request{.method = "POST", .url = endpoint.ends_with('/') ? endpoint : endpoint + "/"};
   request.headers = {{"Content-Type", "application/x-www-form-urlencoded"}};
   request.body = &body;
-  request.body_size = form.size();
   request.max_answer = kMaxAnswer;
   request.timeout = kServiceSeconds;
   auto answer = send(request);

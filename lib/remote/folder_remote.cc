@@ -22,7 +22,7 @@ namespace {
 
 constexpr size_t kReadBytes = 8 << 20;  // at once, between two looks whether to stop
 
-std::string VersionOf(const struct stat& status) {
+std::string EtagOf(const struct stat& status) {
   return std::to_string(status.st_ino) + "-" + std::to_string(status.st_size) + "-" +
          std::to_string(status.st_mtim.tv_sec) + "." + std::to_string(status.st_mtim.tv_nsec);
 }
@@ -33,10 +33,9 @@ class FolderRemote final : public Remote {
       : url_(std::move(url)), root_(std::move(root)), stop_(stop) {}
 
   const std::string& url() const override { return url_; }
-  Result<ObjectPiece> Read(const std::string& key, uint64_t offset, uint64_t length,
-                           const std::string& version) override;
+  Result<ObjectPiece> Read(const std::string& key, uint64_t offset, uint64_t length, const std::string& etag) override;
   Result<WriteResult> Write(const std::string& key, const ByteSource& source, WriteRule rule,
-                            const std::string& version) override;
+                            const std::string& etag) override;
   Result<std::optional<ObjectInfo>> Stat(const std::string& key) override;
   Result<ObjectPage> List(const std::string& prefix, const std::string& after, unsigned limit) override;
   Result<> Remove(const std::string& key) override;
@@ -49,9 +48,8 @@ class FolderRemote final : public Remote {
   Result<Temporary> FillTemporary(const ByteSource& source);
   Result<> CreateRoot();
   Result<> SyncOnce(const Descriptor& holder, const std::string& way);
-  Result<WriteResult> ReplaceVersion(const std::string& key, const ByteSource& source, const std::string& version);
-  Result<bool> HasVersion(const Place& place, const std::string& key, const std::string& version,
-                          struct stat* status) const;
+  Result<WriteResult> ReplaceIfEtag(const std::string& key, const ByteSource& source, const std::string& etag);
+  Result<bool> HasEtag(const Place& place, const std::string& key, const std::string& etag, struct stat* status) const;
   Result<> Rename(const Temporary& file, const Place& place, const std::string& key) const;
   Result<WriteResult> Link(const Temporary& file, const Place& place, const std::string& key) const;
   Result<WriteResult> Exists(const Place& place, const std::string& key) const;
@@ -77,7 +75,7 @@ Error FolderRemote::InTheWay(const std::string& key, const char* what) const {
 }
 
 Result<ObjectPiece> FolderRemote::Read(const std::string& key, uint64_t offset, uint64_t length,
-                                       const std::string& version) {
+                                       const std::string& etag) {
   WD_TRY(stop_.Check());
   WD_TRY(CheckKey(key));
   const auto place = FindPlace(root_, key, nullptr);
@@ -95,8 +93,8 @@ Result<ObjectPiece> FolderRemote::Read(const std::string& key, uint64_t offset, 
 
   ObjectPiece piece;
   piece.size = static_cast<uint64_t>(status.st_size);
-  piece.version = VersionOf(status);
-  if (!version.empty() && version != piece.version) {
+  piece.etag = EtagOf(status);
+  if (!etag.empty() && etag != piece.etag) {
     Error error{ErrorKind::kConflict, "object '" + key + "' in '" + url_ + "' changed while it was read"};
     error.path = PathOf(key);
     return error;
@@ -156,11 +154,11 @@ Result<> FolderRemote::Rename(const Temporary& file, const Place& place, const s
 }
 
 Result<WriteResult> FolderRemote::Write(const std::string& key, const ByteSource& source, WriteRule rule,
-                                        const std::string& version) {
+                                        const std::string& etag) {
   WD_TRY(stop_.Check());
   WD_TRY(CheckKey(key));
-  WD_TRY(CheckVersionIsNamed(rule, version));
-  if (rule == WriteRule::kIfVersion) return ReplaceVersion(key, source, version);
+  WD_TRY(CheckEtagIsNamed(rule, etag));
+  if (rule == WriteRule::kIfEtag) return ReplaceIfEtag(key, source, etag);
   WD_TRY(CreateRoot());
   auto found =
       FindPlace(root_, key, [this](const Descriptor& holder, const std::string& way) { return SyncOnce(holder, way); });
@@ -187,24 +185,24 @@ Result<WriteResult> FolderRemote::Write(const std::string& key, const ByteSource
   return result;
 }
 
-Result<bool> FolderRemote::HasVersion(const Place& place, const std::string& key, const std::string& version,
-                                      struct stat* status) const {
+Result<bool> FolderRemote::HasEtag(const Place& place, const std::string& key, const std::string& etag,
+                                   struct stat* status) const {
   WD_ASSIGN(const bool there, Look(place.folder, place.name, PathOf(key), status));
-  return there && S_ISREG(status->st_mode) && VersionOf(*status) == version;
+  return there && S_ISREG(status->st_mode) && EtagOf(*status) == etag;
 }
 
-Result<WriteResult> FolderRemote::ReplaceVersion(const std::string& key, const ByteSource& source,
-                                                 const std::string& version) {
+Result<WriteResult> FolderRemote::ReplaceIfEtag(const std::string& key, const ByteSource& source,
+                                                const std::string& etag) {
   const auto place = FindPlace(root_, key, nullptr);
   if (!place.ok() && place.error().kind == ErrorKind::kNotFound) return WriteResult::kChanged;
   if (!place.ok()) return Error(place.error());
   struct stat current;
-  WD_ASSIGN(bool still, HasVersion(*place, key, version, &current));  // spares the bytes
+  WD_ASSIGN(bool still, HasEtag(*place, key, etag, &current));  // spares the bytes
   if (!still) return WriteResult::kChanged;
   WD_ASSIGN(const Temporary file, FillTemporary(source));
   {
     WD_ASSIGN(const Descriptor lock, TakeReplaceLock(file.folder(), root_ + "/" + kTemporaryFolder, stop_));
-    WD_ASSIGN(still, HasVersion(*place, key, version, &current));
+    WD_ASSIGN(still, HasEtag(*place, key, etag, &current));
     if (!still) return WriteResult::kChanged;
     WD_TRY(file.BeYoungerThan(current));
     WD_TRY(Rename(file, *place, key));

@@ -38,7 +38,7 @@ struct Transfer {
 
   // The server may be at it: all was sent of what changes something there.
   bool MayBeCarriedOut() const {
-    return request->method != "GET" && request->method != "HEAD" && sent == request->body_size;
+    return request->method != "GET" && request->method != "HEAD" && sent == request->body_bytes();
   }
   size_t Fail(Error why) {
     error = std::make_unique<Error>(std::move(why));
@@ -60,11 +60,10 @@ size_t Callback(char* data, size_t unit, size_t count, void* user) {
 
 size_t OnRead(Transfer& transfer, char* out, size_t room) {
   const HttpRequest& request = *transfer.request;
-  const uint64_t length = std::min<uint64_t>(room, request.body_size - transfer.sent);
+  const uint64_t length = std::min<uint64_t>(room, request.body_bytes() - transfer.sent);
   if (length == 0) return 0;
   transfer.throttle->Take(length);
-  Result<> read = request.body->ReadAt(request.body_offset + transfer.sent,
-                                       MutableByteSpan(reinterpret_cast<uint8_t*>(out), length));
+  Result<> read = request.body->ReadAt(transfer.sent, MutableByteSpan(reinterpret_cast<uint8_t*>(out), length));
   if (!read.ok()) {
     transfer.error = read.TakeError();
     return CURL_READFUNC_ABORT;
@@ -75,7 +74,7 @@ size_t OnRead(Transfer& transfer, char* out, size_t room) {
 
 int OnSeek(void* user, curl_off_t offset, int origin) {
   auto& transfer = *static_cast<Transfer*>(user);
-  if (origin != SEEK_SET || offset < 0 || static_cast<uint64_t>(offset) > transfer.request->body_size)
+  if (origin != SEEK_SET || offset < 0 || static_cast<uint64_t>(offset) > transfer.request->body_bytes())
     return CURL_SEEKFUNC_FAIL;
   transfer.sent = static_cast<uint64_t>(offset);
   return CURL_SEEKFUNC_OK;
@@ -319,13 +318,13 @@ Result<HttpAnswer> HttpClient::Send(const HttpRequest& request) {
   } else if (request.method == "PUT" || request.method == "POST") {
     settings.Set(CURLOPT_UPLOAD, 1L)
         .Set(CURLOPT_CUSTOMREQUEST, request.method.c_str())
-        .Set(CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(request.body ? request.body_size : 0))
+        .Set(CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(request.body_bytes()))
         .Set(CURLOPT_READFUNCTION, Callback<OnRead, CURL_READFUNC_ABORT>)
         .Set(CURLOPT_READDATA, &transfer)
         .Set(CURLOPT_SEEKFUNCTION, OnSeek)
         .Set(CURLOPT_SEEKDATA, &transfer);
     // A small body is sent sooner than its welcome can be asked for.
-    if (request.body_size < (1 << 20)) listed = listed && AppendHeader(&headers, "Expect:");
+    if (request.body_bytes() < (1 << 20)) listed = listed && AppendHeader(&headers, "Expect:");
   } else {
     settings.Set(CURLOPT_HTTPGET, 1L).Set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
   }

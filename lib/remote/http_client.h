@@ -36,9 +36,7 @@ struct HttpRequest {
   std::string method = "GET";
   std::string url{};  // sent as it is: nothing in its path is resolved or encoded
   HttpHeaders headers{};
-  const ByteSource* body = nullptr;  // its bytes from body_offset on, body_size of them
-  uint64_t body_offset = 0;
-  uint64_t body_size = 0;
+  const ByteSource* body = nullptr;
   uint64_t max_answer = 1 << 20;  // bytes of body; more is an error
   double timeout = 0;             // seconds for all of it; 0: as the client's options say
   // Of an answer with status 200, keep only these bytes; the rest does not count as part of the answer and need not
@@ -48,6 +46,8 @@ struct HttpRequest {
   // conditional write must not meet itself, so it takes a connection of its own.
   bool once = false;
   bool past_stop = false;  // goes on after a stop: for tidying up, with a short timeout
+
+  uint64_t body_bytes() const { return body ? body->size() : 0; }
 };
 
 struct HttpAnswer {

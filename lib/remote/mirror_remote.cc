@@ -27,8 +27,7 @@ class MirrorRemote final : public Remote {
   const std::string& url() const override { return url_; }
   std::vector<std::pair<std::string, std::string>> Describe() override { return {{"mirror", base_}}; }
 
-  Result<ObjectPiece> Read(const std::string& key, uint64_t offset, uint64_t length,
-                           const std::string& version) override {
+  Result<ObjectPiece> Read(const std::string& key, uint64_t offset, uint64_t length, const std::string& etag) override {
     WD_TRY(CheckKey(key));
     length = std::min(length, UINT64_MAX - offset);
     ObjectPiece piece;
@@ -54,11 +53,11 @@ class MirrorRemote final : public Remote {
         return Error{ErrorKind::kTransient, "'" + base_ + key + "': the server gives no bytes from " +
                                                 std::to_string(offset) + " on, of " + std::to_string(info.size)};
       piece.size = info.size;
-      if (const std::string* etag = answer.Header("etag")) piece.version = *etag;
+      if (const std::string* told = answer.Header("etag")) piece.etag = *told;
     }
     // Compared here rather than by the server: weak tags never match there, and a place that was redirected to may have
     // tags of its own.
-    if (!version.empty() && piece.version != version)
+    if (!etag.empty() && piece.etag != etag)
       return Error{ErrorKind::kConflict, "object '" + base_ + key + "' changed while it was read"};
     return piece;
   }

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <iterator>
+
 #include "remote/folder_remote.h"
 #include "remote/mirror_remote.h"
 #include "remote/retry.h"
@@ -23,6 +26,17 @@ Result<std::unique_ptr<Remote>> OpenRemote(const std::string& url, const Transfe
                                            const Context& context) {
   WD_ASSIGN(std::unique_ptr<Remote> plain, OpenPlain(url, options, context));
   return WithRetries(std::move(plain), options, context);
+}
+
+Result<Listing> ListAll(Remote& remote, const std::string& prefix, const std::string& after) {
+  Listing listing;
+  for (std::string last = after;;) {
+    WD_ASSIGN(ObjectPage page, remote.List(prefix, last, 1000));
+    if (listing.now == 0) listing.now = page.now;
+    std::move(page.objects.begin(), page.objects.end(), std::back_inserter(listing.objects));
+    if (!page.more || page.objects.empty()) return listing;
+    last = listing.objects.back().key;
+  }
 }
 
 bool LooksLikeRemote(std::string_view text) {

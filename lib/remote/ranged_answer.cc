@@ -31,7 +31,7 @@ Result<ObjectPiece> PieceOf(HttpAnswer answer, uint64_t offset, uint64_t length,
     return Error{ErrorKind::kTransient, "'" + name + "': expected " + std::to_string(expected) +
                                             " bytes in an answer, found " + std::to_string(answer.body.size())};
   piece.bytes = std::move(answer.body);
-  if (const std::string* etag = answer.Header("etag")) piece.version = *etag;
+  if (const std::string* etag = answer.Header("etag")) piece.etag = *etag;
   return piece;
 }
 

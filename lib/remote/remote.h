@@ -1,6 +1,6 @@
 // A remote: objects under keys, somewhere. Five things can be done with it, and a history of a model needs no more.
 //
-// Keys are built by us, never taken from a listing as they are: letters, digits, '.', '-', '_' and single
+// Keys are built by wdelta, never used as a listing gives them: letters, digits, '.', '-', '_' and single
 // '/' between parts, none of which begins with a dot. What is said of one store holds for all of them; one suite of
 // tests checks it for each (tests/remote/contract.h).
 //
@@ -16,40 +16,16 @@
 #include <utility>
 #include <vector>
 
-#include "core/bytes.h"
+#include "core/byte_source.h"
 #include "core/context.h"
 
 namespace wdelta {
 
-// Bytes that can be read again from any place, because an attempt to send them may have to be repeated.
-class ByteSource {
- public:
-  virtual ~ByteSource() = default;
-  virtual uint64_t size() const = 0;
-  virtual Result<> ReadAt(uint64_t offset, MutableByteSpan out) const = 0;
-};
-
-// Bytes in memory; they must outlive it.
-class MemorySource final : public ByteSource {
- public:
-  explicit MemorySource(ByteSpan bytes) : bytes_(bytes) {}
-  uint64_t size() const override { return bytes_.size(); }
-  Result<> ReadAt(uint64_t offset, MutableByteSpan out) const override {
-    if (offset > bytes_.size() || out.size() > bytes_.size() - offset)
-      return Error{ErrorKind::kIntegrity, "ends too early"};
-    if (!out.empty()) std::memcpy(out.data(), bytes_.data() + offset, out.size());
-    return {};
-  }
-
- private:
-  ByteSpan bytes_;
-};
-
 // Part of an object, and what the answer said about the whole.
 struct ObjectPiece {
-  Bytes bytes;          // shorter than asked for only where the object ends
-  uint64_t size = 0;    // of the whole object
-  std::string version;  // changes when the object does; empty where the store has no such thing
+  Bytes bytes;        // shorter than asked for only where the object ends
+  uint64_t size = 0;  // of the whole object
+  std::string etag;   // changes when the object does; empty if the store does not tell
 };
 
 struct ObjectInfo {
@@ -64,13 +40,12 @@ struct ObjectPage {
   int64_t now = 0;                  // what time it is by the store's clock
 };
 
-enum class WriteRule { kReplace, kIfAbsent, kIfVersion };
+enum class WriteRule { kReplace, kIfAbsent, kIfEtag };
 enum class WriteResult { kWritten, kExists, kChanged };
 
-// For stores: a write on condition of a version has to say which one. None is what a store tells that has no versions,
-// and there is nothing to compare then.
-inline Result<> CheckVersionIsNamed(WriteRule rule, const std::string& version) {
-  if (rule == WriteRule::kIfVersion && version.empty())
+// For stores: a conditional write needs an etag. A store that tells none gives nothing to compare.
+inline Result<> CheckEtagIsNamed(WriteRule rule, const std::string& etag) {
+  if (rule == WriteRule::kIfEtag && etag.empty())
     return Error{ErrorKind::kRefused, "an object whose version is not known cannot be replaced on condition"};
   return {};
 }
@@ -83,36 +58,48 @@ class Remote {
   virtual const std::string& url() const = 0;
 
   // Up to `length` bytes from `offset` on; kNotFound if there is no such object. An offset at or past the end gives no
-  // bytes. With `version`, kConflict if the object is another by now.
+  // bytes. With `etag`, kConflict if the object has another one by now.
   virtual Result<ObjectPiece> Read(const std::string& key, uint64_t offset, uint64_t length,
-                                   const std::string& version = {}) = 0;
-  // Creates or replaces a whole object: readers see all of it or nothing. kReplace always gives kWritten. kIfAbsent: if
-  // nobody created it before, else kExists; of several at the same time exactly one gets kWritten.
+                                   const std::string& etag = {}) = 0;
+  // Creates or replaces a whole object: readers see all of it or nothing. kReplace always gives kWritten. kIfAbsent
+  // gives kExists if the object is there already; of several writers at the same time exactly one gets kWritten.
   //
-  // kIfVersion: replaces the object if its version is still `version`, as a Read told it, else kChanged, also if the
-  // object is gone by now; of several at the same time with the same version exactly one gets kWritten. This is how a
-  // small pointer moves that several processes share: whoever writes has seen what it replaces. It holds among those
-  // who move it so, each to bytes that were not there before: a store may name a version after the bytes, and kReplace
-  // and Remove ask nobody. kRefused by stores that name no versions, hf:// and static mirrors, without a version, and
-  // for objects so large that they would be sent in parts. The other rules take no notice of `version`.
+  // kIfEtag replaces the object if it still has the etag that a Read told, else it gives kChanged, also if the object
+  // is gone by now; of several writers with the same etag exactly one gets kWritten. This is how several processes
+  // share a small pointer: each writer has seen what it replaces. It holds only among writers who all use this rule and
+  // who never write the same bytes twice: a store may derive the etag from the bytes, and kReplace and Remove check
+  // nothing. kRefused by stores without etags (hf://, static mirrors), for an empty etag, and for objects so large that
+  // they would be sent in parts. The other rules ignore `etag`.
   virtual Result<WriteResult> Write(const std::string& key, const ByteSource& source, WriteRule rule,
-                                    const std::string& version = {}) = 0;
+                                    const std::string& etag = {}) = 0;
   // nullopt: no such object.
   virtual Result<std::optional<ObjectInfo>> Stat(const std::string& key) = 0;
-  // Objects whose key begins with `prefix` and sorts after `after`, at most `limit` of them (1 to 1000). kRefused by
-  // a remote that cannot list, a static mirror.
+  // One page: the objects whose key begins with `prefix` and sorts after `after`, at most `limit` of them (1 to 1000).
+  // kRefused by a remote that cannot list, a static mirror.
   virtual Result<ObjectPage> List(const std::string& prefix, const std::string& after, unsigned limit) = 0;
-  // Removing what is not there is success. This one is still done after a stop, if it can be done in a moment, so
+  // Removing an object that is not there is success. A removal still works after a stop, if it takes only a moment, so
   // that a call that ends early can tidy up.
   virtual Result<> Remove(const std::string& key) = 0;
 
-  // What somebody who looks for a fault wants to know, as name and value: endpoint, region, where the credentials come
+  // For people who look for a fault, as name and value: endpoint, region, where the credentials come
   // from (never they themselves), clock skew.
   virtual std::vector<std::pair<std::string, std::string>> Describe() { return {}; }
 
   // How many attempts had to be repeated so far, for reports.
   virtual uint64_t retries() const { return 0; }
 };
+
+// All pages of a listing.
+struct Listing {
+  std::vector<ObjectInfo> objects;  // by key, rising
+  int64_t now = 0;                  // the time by the store's clock, when the listing began
+};
+Result<Listing> ListAll(Remote& remote, const std::string& prefix, const std::string& after = {});
+
+// Whether an error of List means that this remote cannot be listed at all, or not by us.
+inline bool CannotList(const Error& error) {
+  return error.kind == ErrorKind::kRefused || error.kind == ErrorKind::kDenied;
+}
 
 // Opens the remote that `url` names (file://, s3://, http://, https://, hf://), with retries around it. It takes
 // its stop and its notes from `context`, for as long as it is open. Nothing is sent yet. kUsage: a URL that cannot be.

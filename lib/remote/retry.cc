@@ -34,12 +34,11 @@ class RetryingRemote final : public Remote {
   uint64_t retries() const override { return retries_; }
   std::vector<std::pair<std::string, std::string>> Describe() override { return inner_->Describe(); }
 
-  Result<ObjectPiece> Read(const std::string& key, uint64_t offset, uint64_t length,
-                           const std::string& version) override {
-    return Repeat([&] { return ReadOnce(key, offset, length, version); });
+  Result<ObjectPiece> Read(const std::string& key, uint64_t offset, uint64_t length, const std::string& etag) override {
+    return Repeat([&] { return ReadOnce(key, offset, length, etag); });
   }
   Result<WriteResult> Write(const std::string& key, const ByteSource& source, WriteRule rule,
-                            const std::string& version) override;
+                            const std::string& etag) override;
   Result<std::optional<ObjectInfo>> Stat(const std::string& key) override {
     return Repeat([&] { return inner_->Stat(key); });
   }
@@ -55,7 +54,7 @@ class RetryingRemote final : public Remote {
  private:
   template <class Attempt>
   auto Repeat(const Attempt& attempt) -> decltype(attempt());
-  Result<ObjectPiece> ReadOnce(const std::string& key, uint64_t offset, uint64_t length, const std::string& version);
+  Result<ObjectPiece> ReadOnce(const std::string& key, uint64_t offset, uint64_t length, const std::string& etag);
   Result<bool> Holds(const std::string& key, const ByteSource& source, std::string* seen);
 
   const std::unique_ptr<Remote> inner_;
@@ -80,8 +79,8 @@ auto RetryingRemote::Repeat(const Attempt& attempt) -> decltype(attempt()) {
 }
 
 Result<ObjectPiece> RetryingRemote::ReadOnce(const std::string& key, uint64_t offset, uint64_t length,
-                                             const std::string& version) {
-  WD_ASSIGN(ObjectPiece piece, inner_->Read(key, offset, length, version));
+                                             const std::string& etag) {
+  WD_ASSIGN(ObjectPiece piece, inner_->Read(key, offset, length, etag));
   const uint64_t expected = offset < piece.size ? std::min(length, piece.size - offset) : 0;
   if (piece.bytes.size() == expected) return piece;
   Error error{ErrorKind::kTransient, "object '" + key + "' in '" + url() + "' came with " +
@@ -99,7 +98,7 @@ Result<bool> RetryingRemote::Holds(const std::string& key, const ByteSource& sou
   do {
     const uint64_t length = std::min(source.size() - at, kComparePiece);
     WD_ASSIGN(const ObjectPiece theirs, Read(key, at, length, *seen));
-    *seen = theirs.version;
+    *seen = theirs.etag;
     if (theirs.size != source.size()) return false;
     ours.resize(length);
     WD_TRY(source.ReadAt(at, ours));
@@ -113,10 +112,10 @@ Result<bool> RetryingRemote::Holds(const std::string& key, const ByteSource& sou
 }
 
 Result<WriteResult> RetryingRemote::Write(const std::string& key, const ByteSource& source, WriteRule rule,
-                                          const std::string& version) {
+                                          const std::string& etag) {
   bool in_doubt = false;  // an attempt may have succeeded without our knowing
   auto result = Repeat([&] {
-    auto attempt = inner_->Write(key, source, rule, version);
+    auto attempt = inner_->Write(key, source, rule, etag);
     in_doubt |= !attempt.ok() && attempt.error().kind == ErrorKind::kTransient;
     return attempt;
   });
@@ -124,17 +123,17 @@ Result<WriteResult> RetryingRemote::Write(const std::string& key, const ByteSour
   const bool lost = result.ok() && *result != WriteResult::kWritten;
   const bool unknown = !result.ok() && result.error().kind == ErrorKind::kTransient;
   if (!lost && !unknown) return result;
-  const bool if_version = rule == WriteRule::kIfVersion;
+  const bool if_etag = rule == WriteRule::kIfEtag;
   std::string seen;
   auto ours = Holds(key, source, &seen);
   if (ours.ok() && *ours) return WriteResult::kWritten;
-  if (ours.ok() && unknown && if_version && seen == version) return result;  // nobody has written, nor have we
-  if (ours.ok()) return if_version ? WriteResult::kChanged : WriteResult::kExists;
+  if (ours.ok() && unknown && if_etag && seen == etag) return result;  // nobody has written, nor have we
+  if (ours.ok()) return if_etag ? WriteResult::kChanged : WriteResult::kExists;
   // The object went away, or became another, while we looked: it was not ours alone any more.
   const ErrorKind why = ours.error().kind;
   if (lost && (why == ErrorKind::kNotFound || why == ErrorKind::kConflict)) return result;
   if (lost || why == ErrorKind::kInterrupted) return ours.TakeError();
-  if (if_version && why == ErrorKind::kNotFound) return WriteResult::kChanged;
+  if (if_etag && why == ErrorKind::kNotFound) return WriteResult::kChanged;
   return result;
 }
 

@@ -6,10 +6,10 @@
 // that brings fewer bytes than the object has there counts as kTransient, whichever store it came from.
 //
 // The answer to a conditional write may be lost after the store has done the work. So when an attempt of
-// Write(kIfAbsent) or Write(kIfVersion) failed and a later one finds the object there or changed, or none came through
+// Write(kIfAbsent) or Write(kIfEtag) failed and a later one finds the object there or changed, or none came through
 // at all, the object is read back: if it holds our bytes, the write was ours. Whoever competes for a key therefore
 // writes something that nobody else would, such as an id of the writer. An object that nobody has touched, after a
-// Write(kIfVersion) of which no attempt came through, leaves the failure as it is. What cannot be told is that ours was
+// Write(kIfEtag) of which no attempt came through, leaves the failure as it is. What cannot be told is that ours was
 // there, its answer lost, and was replaced by somebody who had read it: that is kChanged, too.
 #pragma once
 

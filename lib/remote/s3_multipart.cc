@@ -26,6 +26,19 @@ double Rest(unsigned attempt, double asked) {
   return 0.1 * (2u << (2 * attempt)) + std::clamp(asked, 0.0, 60.0);
 }
 
+// Bytes in memory with their digest.
+class HashedPart final : public ByteSource {
+ public:
+  explicit HashedPart(ByteSpan bytes) : bytes_(bytes), sha256_(DigestSha256(bytes)) {}
+  uint64_t size() const override { return bytes_.size(); }
+  Result<> ReadAt(uint64_t offset, MutableByteSpan out) const override { return bytes_.ReadAt(offset, out); }
+  std::optional<Sha256Digest> sha256() const override { return sha256_; }
+
+ private:
+  const MemorySource bytes_;
+  const Sha256Digest sha256_;
+};
+
 class Upload {
  public:
   Upload(S3Session& session, const std::string& key, const ByteSource& source)
@@ -48,7 +61,7 @@ class Upload {
     const unsigned jobs = session_.options().jobs ? session_.options().jobs : 4;
     etags_.reserve(count);
     return RunOrdered<std::string>(
-        count, LimitsFor(jobs, session_.stop()), [this](uint64_t index, unsigned) { return SendPartPatiently(index); },
+        count, LimitsFor(jobs, session_.stop()), [this](uint64_t index, unsigned) { return SendPart(index); },
         [this](uint64_t, std::string etag) -> Result<> {
           etags_.push_back(std::move(etag));
           return {};
@@ -71,7 +84,6 @@ class Upload {
     call.headers = {{"Content-Type", "application/xml"}};
     if (only_if_absent) call.headers.emplace_back("If-None-Match", "*");
     call.body = &body;
-    call.body_size = body.size();
     call.once = only_if_absent;
     WD_ASSIGN(const HttpAnswer answer, session_.Send(call));
     if (answer.status == 412 && only_if_absent) return false;
@@ -99,25 +111,27 @@ class Upload {
   }
 
  private:
-  // Beginning anew with all parts because one of them stumbled would cost more
-  // than a second attempt at that one.
-  Result<std::string> SendPartPatiently(uint64_t index) {
+  // A part is read once, into memory: its digest has to be known before the first byte is sent, and an attempt may have
+  // to be repeated. Beginning anew with all parts because one of them stumbled would cost more.
+  Result<std::string> SendPart(uint64_t index) {
+    const uint64_t offset = index * part_size_;
+    Bytes bytes(std::min(part_size_, source_.size() - offset));
+    WD_TRY(source_.ReadAt(offset, bytes));
+    const HashedPart part(bytes);
     for (unsigned attempt = 0;; ++attempt) {
-      Result<std::string> etag = SendPart(index);
+      Result<std::string> etag = TrySendPart(index, part);
       if (etag.ok() || etag.error().kind != ErrorKind::kTransient) return etag;
       if (attempt + 1 == kPartAttempts || attempt >= session_.options().retries) return etag;
       WD_TRY(SleepFor(Rest(attempt, etag.error().retry_after), session_.stop()));
     }
   }
 
-  Result<std::string> SendPart(uint64_t index) {
+  Result<std::string> TrySendPart(uint64_t index, const ByteSource& part) {
     S3Call call;
     call.method = "PUT";
     call.key = key_;
     call.query = {{"partNumber", std::to_string(index + 1)}, {"uploadId", id_}};
-    call.body = &source_;
-    call.body_offset = index * part_size_;
-    call.body_size = std::min(part_size_, source_.size() - call.body_offset);
+    call.body = &part;
     WD_ASSIGN(const HttpAnswer answer, session_.Send(call));
     if (answer.status != 200) return session_.Explain(answer, key_);
     const std::string* etag = answer.Header("etag");

@@ -43,25 +43,24 @@ class S3Remote final : public Remote {
   const std::string& url() const override { return session_.address().url; }
   std::vector<std::pair<std::string, std::string>> Describe() override { return session_.Describe(); }
 
-  Result<ObjectPiece> Read(const std::string& key, uint64_t offset, uint64_t length,
-                           const std::string& version) override {
+  Result<ObjectPiece> Read(const std::string& key, uint64_t offset, uint64_t length, const std::string& etag) override {
     WD_TRY(CheckKey(key));
     length = std::min(length, UINT64_MAX - offset);
-    const bool has_versions = !session_.address().hugging_face;
+    const bool has_etags = !session_.address().hugging_face;
     if (length > 0) {
       S3Call call;
       call.key = key;
       call.headers = {{"Range", RangeHeader(offset, length)}};
-      if (!version.empty() && has_versions) call.headers.emplace_back("If-Match", version);
+      if (!etag.empty() && has_etags) call.headers.emplace_back("If-Match", etag);
       call.keep = ByteRange{offset, length};
       call.max_answer = std::max(call.max_answer, length);
       WD_ASSIGN(HttpAnswer answer, session_.Send(call));
       if (answer.status == 412) return Changed(key);
       if (answer.status == 200 || answer.status == 206) {
         WD_ASSIGN(ObjectPiece piece, PieceOf(std::move(answer), offset, length, url() + "/" + key));
-        if (!has_versions) piece.version.clear();
+        if (!has_etags) piece.etag.clear();
         // A store may ignore the condition.
-        if (!version.empty() && !piece.version.empty() && piece.version != version) return Changed(key);
+        if (!etag.empty() && !piece.etag.empty() && piece.etag != etag) return Changed(key);
         return piece;
       }
       if (answer.status != 416) return session_.Explain(answer, key);
@@ -73,14 +72,14 @@ class S3Remote final : public Remote {
     if (length > 0 && offset < head->info.size)
       return Error{ErrorKind::kTransient, "'" + url() + "/" + key + "': the store gives no bytes from " +
                                               std::to_string(offset) + " on, of " + std::to_string(head->info.size)};
-    return ObjectPiece{{}, head->info.size, has_versions ? head->version : ""};
+    return ObjectPiece{{}, head->info.size, has_etags ? head->etag : ""};
   }
 
   Result<WriteResult> Write(const std::string& key, const ByteSource& source, WriteRule rule,
-                            const std::string& version) override {
+                            const std::string& etag) override {
     WD_TRY(CheckKey(key));
-    WD_TRY(CheckVersionIsNamed(rule, version));
-    if (rule == WriteRule::kIfVersion) return ReplaceVersion(key, source, version);
+    WD_TRY(CheckEtagIsNamed(rule, etag));
+    if (rule == WriteRule::kIfEtag) return ReplaceIfEtag(key, source, etag);
     const bool if_absent = rule == WriteRule::kIfAbsent;
     if (source.size() > kMultipartFrom) {
       if (if_absent) {
@@ -155,14 +154,14 @@ class S3Remote final : public Remote {
  private:
   struct Head {
     ObjectInfo info;
-    std::string version;
+    std::string etag;
   };
 
   Error Changed(const std::string& key) const {
     return Error{ErrorKind::kConflict, "object '" + url() + "/" + key + "' changed while it was read"};
   }
 
-  // Every store names the version of an object. Who does not is something in between that only says yes.
+  // Every store tells the etag of an object. An answer without one comes from something in between.
   Error NotFromStore(const std::string& key) const {
     return Error{ErrorKind::kTransient, "an answer about '" + url() + "/" + key + "' is not from a store"};
   }
@@ -174,14 +173,13 @@ class S3Remote final : public Remote {
     call.headers = encryption_;
     call.headers.insert(call.headers.end(), condition.begin(), condition.end());
     call.body = &source;
-    call.body_size = source.size();
     call.once = !condition.empty();
     WD_ASSIGN(HttpAnswer answer, session_.Send(call));
     if (answer.status == 200 && !answer.Header("etag")) return NotFromStore(key);
     return answer;
   }
 
-  Result<WriteResult> ReplaceVersion(const std::string& key, const ByteSource& source, const std::string& version) {
+  Result<WriteResult> ReplaceIfEtag(const std::string& key, const ByteSource& source, const std::string& etag) {
     if (session_.address().hugging_face)
       return Error{ErrorKind::kRefused,
                    "'" + url() + "/" + key + "' cannot be replaced on condition: Hugging Face names no versions"};
@@ -189,13 +187,13 @@ class S3Remote final : public Remote {
       return Error{ErrorKind::kRefused, "'" + url() + "/" + key + "' cannot be replaced on condition by " +
                                             std::to_string(source.size()) + " bytes: more than " +
                                             std::to_string(kMultipartFrom) + " are sent in parts"};
-    WD_ASSIGN(HttpAnswer answer, Put(key, source, {{"If-Match", version}}));
+    WD_ASSIGN(HttpAnswer answer, Put(key, source, {{"If-Match", etag}}));
     if (answer.status == 412) {
       // By the standard a tag goes with its quotes. Some stores, Ceph's gateway for years and what is built on it, name
       // it with quotes, compare it without, and never find it the same. So if it is, they are asked in their own way.
       WD_ASSIGN(const std::optional<Head> head, AskHead(key));
-      if (!head || head->version != version) return WriteResult::kChanged;
-      WD_ASSIGN(answer, Put(key, source, {{"If-Match", WithoutQuotes(version)}}));
+      if (!head || head->etag != etag) return WriteResult::kChanged;
+      WD_ASSIGN(answer, Put(key, source, {{"If-Match", WithoutQuotes(etag)}}));
     }
     if (answer.status == 200) return WriteResult::kWritten;
     if (answer.status == 412) return WriteResult::kChanged;

@@ -15,20 +15,6 @@ namespace wdelta {
 
 namespace {
 
-constexpr uint64_t kHashStep = 1 << 20;
-
-Result<std::string> HashOf(const S3Call& call) {
-  Sha256 hash;
-  Bytes buffer(std::min(call.body ? call.body_size : 0, kHashStep));
-  for (uint64_t done = 0; call.body && done < call.body_size;) {
-    const MutableByteSpan piece = MutableByteSpan(buffer).first(std::min(call.body_size - done, kHashStep));
-    WD_TRY(call.body->ReadAt(call.body_offset + done, piece));
-    hash.Update(piece);
-    done += piece.size();
-  }
-  return Hex(hash.Finish());
-}
-
 std::string Environment(const char* name) {
   const char* value = std::getenv(name);
   return value ? value : "";
@@ -119,8 +105,6 @@ Result<HttpRequest> S3Session::Build(const S3Call& call, const State& state) {
   request.url = address.endpoint.scheme + "://" + address.Host() + path + (query.empty() ? "" : "?" + query);
   request.headers = call.headers;
   request.body = call.body;
-  request.body_offset = call.body_offset;
-  request.body_size = call.body_size;
   request.max_answer = call.max_answer;
   request.keep = call.keep;
   request.once = call.once;
@@ -133,7 +117,9 @@ Result<HttpRequest> S3Session::Build(const S3Call& call, const State& state) {
   input.path = path;
   input.query = call.query;
   input.headers = call.headers;
-  WD_ASSIGN(input.payload_hash, HashOf(call));
+  const MemorySource nothing({});
+  WD_ASSIGN(const Sha256Digest payload, DigestSource(call.body ? *call.body : nothing, stop_));
+  input.payload_hash = Hex(payload);
   input.time = std::time(nullptr) + state.clock_offset;
   input.region = address.region;
   const SigningKey key{credentials.access_key, credentials.secret_key, credentials.session_token};

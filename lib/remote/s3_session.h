@@ -22,8 +22,7 @@ struct S3Call {
   std::string method = "GET";
   std::optional<std::string> key{};  // without the remote's prefix; nullopt: about the bucket itself
   TextPairs query{}, headers{};
-  const ByteSource* body = nullptr;
-  uint64_t body_offset = 0, body_size = 0;
+  const ByteSource* body = nullptr;  // one that knows its SHA-256 is not read to be signed
   uint64_t max_answer = 64 << 10;
   std::optional<ByteRange> keep{};  // these three as in HttpRequest
   bool once = false;

@@ -3,39 +3,34 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 
+#include "core/byte_source.h"
 #include "core/parallel.h"
-#include "walk/chain.h"
 
 namespace wdelta {
 
 namespace {
 
-constexpr unsigned kDefaultJobs = 4;
-
-RunLimits Jobs(unsigned jobs, const Context& context) {
-  const unsigned count = jobs ? jobs : kDefaultJobs;
-  return {count, count, context.stop};
-}
-
-std::vector<uint64_t> Offsets(const Way& way) {
+// Where each object begins in its pack.
+std::vector<uint64_t> Offsets(const std::vector<ObjectRef>& objects) {
   std::vector<uint64_t> offsets;
   uint64_t at = 0;
-  for (const ObjectRef& object : way.objects) {
+  for (const ObjectRef& object : objects) {
     offsets.push_back(at);
     at += object.bytes;
   }
   return offsets;
 }
 
-// Digests of all slices, computed side by side.
-Result<std::vector<Sha256Digest>> DigestSlices(const File& file, const Way& way, const Context& context) {
-  const std::vector<uint64_t> offsets = Offsets(way);
+// The digests that the objects of a fetched pack have, computed side by side.
+Result<std::vector<Sha256Digest>> DigestObjects(const File& file, const Way& way, const Context& context) {
+  const std::vector<uint64_t> offsets = Offsets(way.objects);
   std::vector<Sha256Digest> digests;
   WD_TRY(RunOrdered<Sha256Digest>(
       way.objects.size(), LimitsFor(context),
-      [&](uint64_t i, unsigned) { return DigestSlice(file, offsets[i], way.objects[i].bytes, context.stop); },
+      [&](uint64_t i, unsigned) {
+        return DigestSource(FileSlice(file, offsets[i], way.objects[i].bytes), context.stop);
+      },
       [&](uint64_t, const Sha256Digest& digest) -> Result<> {
         digests.push_back(digest);
         return {};
@@ -43,17 +38,22 @@ Result<std::vector<Sha256Digest>> DigestSlices(const File& file, const Way& way,
   return digests;
 }
 
-Result<> SendObject(Remote& remote, const File& file, uint64_t offset, const ObjectRef& object, bool* reused) {
+Result<bool> IsThere(Remote& remote, const ObjectRef& object) {
+  WD_ASSIGN(const std::optional<ObjectInfo> info, remote.Stat(ObjectKey(object.sha256)));
+  return info && info->size == object.bytes;
+}
+
+// False: it was there already.
+Result<bool> SendObject(Remote& remote, const File& file, uint64_t offset, const ObjectRef& object) {
   const std::string key = ObjectKey(object.sha256);
-  WD_ASSIGN(const WriteResult written, remote.Write(key, FileSlice(file, offset, object.bytes), WriteRule::kIfAbsent));
-  *reused = written == WriteResult::kExists;
-  if (!*reused) return {};
-  WD_ASSIGN(const std::optional<ObjectInfo> info, remote.Stat(key));
-  if (info && info->size == object.bytes) return {};
-  // Something else lies under this name, or it has just been collected.
-  WD_TRY(remote.Write(key, FileSlice(file, offset, object.bytes), WriteRule::kReplace));
-  *reused = false;
-  return {};
+  const FileSlice slice(file, offset, object.bytes, object.sha256);
+  WD_ASSIGN(const WriteResult written, remote.Write(key, slice, WriteRule::kIfAbsent));
+  if (written == WriteResult::kWritten) return true;
+  WD_ASSIGN(const bool is_there, IsThere(remote, object));
+  if (is_there) return false;
+  // Something else lies under this name, or gc has just removed it.
+  WD_TRY(remote.Write(key, slice, WriteRule::kReplace));
+  return true;
 }
 
 // The pieces that a pack is fetched in; none reaches over the border of an object.
@@ -103,19 +103,6 @@ Error WrongObject(const Remote& remote, const ObjectRef& object, const Sha256Dig
 
 }  // namespace
 
-Result<Sha256Digest> DigestSlice(const File& file, uint64_t offset, uint64_t bytes, const StopToken& stop) {
-  Sha256 sha256;
-  Bytes piece(std::min<uint64_t>(bytes, 1 << 20));
-  for (uint64_t done = 0; done < bytes;) {
-    WD_TRY(stop.Check());
-    const MutableByteSpan part = MutableByteSpan(piece).first(std::min<uint64_t>(piece.size(), bytes - done));
-    WD_TRY(file.ReadAt(offset + done, part));
-    sha256.Update(part);
-    done += part.size();
-  }
-  return sha256.Finish();
-}
-
 Result<std::optional<Sha256Digest>> DigestObject(Remote& remote, const std::string& key) {
   Sha256 sha256;
   for (uint64_t at = 0, size = 1; at < size; at += kPieceBytes) {
@@ -128,54 +115,35 @@ Result<std::optional<Sha256Digest>> DigestObject(Remote& remote, const std::stri
   return std::optional(sha256.Finish());
 }
 
-Result<Way> DescribePack(const std::string& path, const Context& context) {
-  WD_ASSIGN(const std::unique_ptr<DeltaReader> reader, OpenDelta(path, Trust::kIndex, context));
-  WD_ASSIGN(const std::vector<uint64_t> cuts, reader->CutPoints(kMaxObjectBytes));
-  Way way;
-  for (size_t i = 0; i < cuts.size(); ++i) {
-    way.objects.push_back({{}, (i + 1 < cuts.size() ? cuts[i + 1] : reader->bytes()) - cuts[i]});
-  }
-  WD_ASSIGN(const File file, File::OpenForRead(path));
-  WD_ASSIGN(const std::vector<Sha256Digest> digests, DigestSlices(file, way, context));
-  for (size_t i = 0; i < digests.size(); ++i) way.objects[i].sha256 = digests[i];
-  return way;
-}
-
-Result<Uploaded> UploadPack(Remote& remote, const std::string& path, const Way& way, unsigned jobs,
-                            const Context& context) {
-  WD_ASSIGN(const File file, File::OpenForRead(path));
-  const std::vector<uint64_t> offsets = Offsets(way);
+Result<Uploaded> UploadPack(Remote& remote, const ReadyPack& pack, unsigned jobs, const Context& context) {
+  const std::vector<ObjectRef>& objects = pack.objects();
+  WD_ASSIGN(const File file, File::OpenForRead(pack.path()));
+  const std::vector<uint64_t> offsets = Offsets(objects);
   Uploaded uploaded;
-  Progress progress{0, way.bytes()};
-  // Each object may itself go up in several parts at a time.
+  Progress progress{0, pack.AsWay(0).bytes()};
+  const unsigned at_once =
+      std::min(JobsOrDefault(jobs), 2U);  // each object may itself go up in several parts at a time
   WD_TRY(RunOrdered<bool>(
-      way.objects.size(), Jobs(std::min(jobs ? jobs : kDefaultJobs, 2U), context),
-      [&](uint64_t i, unsigned) -> Result<bool> {
-        bool reused = false;
-        WD_TRY(SendObject(remote, file, offsets[i], way.objects[i], &reused));
-        return reused;
-      },
-      [&](uint64_t i, bool reused) -> Result<> {
-        if (reused) uploaded.reused.push_back(way.objects[i]);
-        if (!reused) uploaded.bytes += way.objects[i].bytes;
-        progress.done_bytes += way.objects[i].bytes;
+      objects.size(), {at_once, at_once, context.stop},
+      [&](uint64_t i, unsigned) { return SendObject(remote, file, offsets[i], objects[i]); },
+      [&](uint64_t i, bool sent) -> Result<> {
+        if (!sent) uploaded.reused.push_back(objects[i]);
+        if (sent) uploaded.bytes += objects[i].bytes;
+        progress.done_bytes += objects[i].bytes;
         context.progress(progress);
         return {};
       }));
   return uploaded;
 }
 
-Result<> SecureReused(Remote& remote, const std::string& path, const Way& way, const Uploaded& uploaded) {
-  if (uploaded.reused.empty()) return {};
-  WD_ASSIGN(const File file, File::OpenForRead(path));
-  const std::vector<uint64_t> offsets = Offsets(way);
-  for (size_t i = 0; i < way.objects.size(); ++i) {
-    const ObjectRef& object = way.objects[i];
-    if (std::find(uploaded.reused.begin(), uploaded.reused.end(), object) == uploaded.reused.end()) continue;
-    WD_ASSIGN(const std::optional<ObjectInfo> info, remote.Stat(ObjectKey(object.sha256)));
-    if (info && info->size == object.bytes) continue;
-    bool reused = false;
-    WD_TRY(SendObject(remote, file, offsets[i], object, &reused));
+Result<> SendMissing(Remote& remote, const ReadyPack& pack, const std::vector<ObjectRef>& objects) {
+  const std::vector<uint64_t> offsets = Offsets(pack.objects());
+  for (const ObjectRef& object : objects) {
+    WD_ASSIGN(const bool is_there, IsThere(remote, object));
+    if (is_there) continue;
+    const auto at = std::find(pack.objects().begin(), pack.objects().end(), object) - pack.objects().begin();
+    WD_ASSIGN(const File file, File::OpenForRead(pack.path()));
+    WD_TRY(SendObject(remote, file, offsets[static_cast<size_t>(at)], object));
   }
   return {};
 }
@@ -188,8 +156,7 @@ std::string PackStore::PathOf(const Way& way) const {
 }
 
 bool PackStore::Has(const Way& way) const {
-  std::error_code failed;
-  return std::filesystem::file_size(PathOf(way), failed) == way.bytes() && !failed;
+  return SizeOfFile(PathOf(way)) == way.bytes();
 }
 
 uint64_t PackStore::MissingBytes(const Way& way) const {
@@ -206,14 +173,14 @@ Result<> PackStore::Fetch(Remote& remote, const Way& way, unsigned jobs, const C
   const std::string path = PathOf(way), part = path + ".part", map_path = path + ".map";
   if (Has(way)) {
     WD_ASSIGN(const File file, File::OpenForRead(path));
-    WD_ASSIGN(const std::vector<Sha256Digest> digests, DigestSlices(file, way, context));
+    WD_ASSIGN(const std::vector<Sha256Digest> digests, DigestObjects(file, way, context));
     bool right = true;
     for (size_t i = 0; i < digests.size(); ++i) right = right && digests[i] == way.objects[i].sha256;
     if (right) return {};
     unlink(path.c_str());  // the disk has lost something
   }
   const std::vector<Piece> pieces = PiecesOf(way);
-  const std::vector<uint64_t> offsets = Offsets(way);
+  const std::vector<uint64_t> offsets = Offsets(way.objects);
   std::vector<unsigned> attempts(way.objects.size());
   for (;;) {
     Bytes map = ReadMap(map_path, pieces.size());
@@ -226,7 +193,7 @@ Result<> PackStore::Fetch(Remote& remote, const Way& way, unsigned jobs, const C
     Progress progress{0, way.bytes()};
     for (size_t i = 0; i < pieces.size(); ++i) progress.done_bytes += map[i] ? pieces[i].bytes : 0;
     WD_TRY(RunOrdered<bool>(
-        missing.size(), Jobs(jobs, context),
+        missing.size(), {JobsOrDefault(jobs), JobsOrDefault(jobs), context.stop},
         [&](uint64_t n, unsigned) -> Result<bool> {
           const Piece& piece = pieces[missing[n]];
           const ObjectRef& object = way.objects[piece.object];
@@ -254,7 +221,7 @@ Result<> PackStore::Fetch(Remote& remote, const Way& way, unsigned jobs, const C
           context.progress(progress);
           return {};
         }));
-    WD_ASSIGN(const std::vector<Sha256Digest> digests, DigestSlices(file, way, context));
+    WD_ASSIGN(const std::vector<Sha256Digest> digests, DigestObjects(file, way, context));
     bool again = false;
     for (size_t i = 0; i < digests.size(); ++i) {
       if (digests[i] == way.objects[i].sha256) continue;
@@ -277,18 +244,11 @@ void PackStore::KeepOnly(const std::vector<Way>& ways) const {
   std::vector<std::string> kept;
   kept.reserve(ways.size());
   for (const Way& way : ways) kept.push_back(LastComponent(PathOf(way)));
-  std::error_code failed;
-  for (const auto& entry : std::filesystem::directory_iterator(folder_, failed)) {
-    const std::string name = entry.path().filename().string();
-    if (std::find(kept.begin(), kept.end(), name) == kept.end()) unlink(entry.path().c_str());
+  const Result<std::vector<FolderEntry>> entries = ListFolder(folder_);
+  if (!entries.ok()) return;
+  for (const FolderEntry& entry : *entries) {
+    if (std::find(kept.begin(), kept.end(), entry.name) == kept.end()) unlink((folder_ + "/" + entry.name).c_str());
   }
-}
-
-Result<OpenedTarget> OpenRoute(const Route& route, const PackStore& packs, const std::string& base,
-                               const FileChoice& files, const Context& context) {
-  std::vector<std::string> paths;
-  for (const RouteWay& way : route.ways) paths.push_back(packs.PathOf(way.way));
-  return OpenPacks(route.start > 0 ? base : "", paths, files, Trust::kIndex, context);
 }
 
 }  // namespace wdelta

@@ -1,49 +1,35 @@
-// Packs on their way to and from a store: cut into objects that are named by their SHA-256, sent and fetched in pieces
-// by several at a time, and proved before anybody uses them.
+// Packs on their way to and from a store: objects that are named by their SHA-256, sent and fetched in pieces, several
+// at a time, and checked before anything uses them.
 #pragma once
 
-#include "core/file.h"
 #include "history/route.h"
 #include "remote/remote.h"
+#include "sync/ready_pack.h"
 #include "walk/walk.h"
 
 namespace wdelta {
 
 inline constexpr uint64_t kPieceBytes = uint64_t{8} << 20;  // that are asked for at once
 
-// Part of a file, to be sent; the file must outlive it.
-class FileSlice final : public ByteSource {
- public:
-  FileSlice(const File& file, uint64_t offset, uint64_t bytes) : file_(file), offset_(offset), bytes_(bytes) {}
-  uint64_t size() const override { return bytes_; }
-  Result<> ReadAt(uint64_t offset, MutableByteSpan out) const override { return file_.ReadAt(offset_ + offset, out); }
-
- private:
-  const File& file_;
-  uint64_t offset_, bytes_;
-};
-
-// The SHA-256 of such a part.
-Result<Sha256Digest> DigestSlice(const File& file, uint64_t offset, uint64_t bytes, const StopToken& stop);
+// Transfers at a time: `jobs`, or the default for 0.
+inline unsigned JobsOrDefault(unsigned jobs) {
+  return jobs ? jobs : 4;
+}
 
 // The SHA-256 of an object, read in pieces; nullopt: it is not there.
 Result<std::optional<Sha256Digest>> DigestObject(Remote& remote, const std::string& key);
-
-// The objects that the pack at `path` is cut into, with their digests: reads all of it.
-Result<Way> DescribePack(const std::string& path, const Context& context);
 
 struct Uploaded {
   uint64_t bytes = 0;             // that went over the wire
   std::vector<ObjectRef> reused;  // those that were there already
 };
-Result<Uploaded> UploadPack(Remote& remote, const std::string& path, const Way& way, unsigned jobs,
-                            const Context& context);
-// A reused object may have been collected as garbage meanwhile: what is gone is sent again. Worth asking once the
-// objects are pinned (collection_fence.h), and once more after the commit.
-Result<> SecureReused(Remote& remote, const std::string& path, const Way& way, const Uploaded& uploaded);
+Result<Uploaded> UploadPack(Remote& remote, const ReadyPack& pack, unsigned jobs, const Context& context);
+// Sends those of `objects`, which are of `pack`, that the store does not have: gc may have removed them since they were
+// uploaded or found there. Worth asking once they are pinned (gc_fence.h), and once more after the commit.
+Result<> SendMissing(Remote& remote, const ReadyPack& pack, const std::vector<ObjectRef>& objects);
 
-// A folder of packs that were fetched. A pack that a broken run left in part is gone on with; nothing in here is used
-// before its objects have been proved by their digests.
+// A folder of packs that were fetched. A pack that a broken run left in part is fetched to its end; no pack is used
+// before the digests of its objects have been checked.
 class PackStore {
  public:
   explicit PackStore(std::string folder) : folder_(std::move(folder)) {}
@@ -60,10 +46,5 @@ class PackStore {
  private:
   std::string folder_;
 };
-
-// Opens what the packs of a route, which are all there, lead to from the checkpoint at `base`, which does not matter
-// where the route begins with an anchor.
-Result<OpenedTarget> OpenRoute(const Route& route, const PackStore& packs, const std::string& base,
-                               const FileChoice& files, const Context& context);
 
 }  // namespace wdelta

@@ -12,6 +12,7 @@
 #include "sync/record_info.h"
 #include "sync/remote_history.h"
 #include "sync/rollback_guard.h"
+#include "sync/route_fetch.h"
 #include "sync/way_index.h"
 #include "walk/in_place.h"
 #include "wdelta.h"

@@ -1,38 +1,65 @@
 // What a push computes its difference against: a checkpoint that the user names, a mirror that wdelta keeps, or the
-// checkpoint of the last push. It has to be in the state of the newest record, and is moved on after the commit.
+// checkpoint of the last push. The base has to be in the state of the newest record, and is advanced after the commit.
 #pragma once
 
 #include "local/pusher_state.h"
 #include "sync/record_commit.h"
+#include "sync/session.h"
+#include "wdelta.h"
 
 namespace wdelta {
 
+// How a push is to be done, whichever kind of store it goes to.
+struct PushOptions {
+  std::string source{};  // a checkpoint, a pack, or "-"
+  FileChoice files{};    // of the source, and of a base that the user names
+  std::optional<uint64_t> step{};
+  std::string tag{};
+  std::string base{}, mirror{};  // paths; at most one is given
+  KeepBase keep_base = KeepBase::kLink;
+  bool anchor = false;              // without a base, send the whole checkpoint
+  bool rebase = false;              // compute against the newest record, whoever pushed it
+  bool single_writer = false;       // no other process pushes: the store need not keep conditions
+  uint64_t anchor_every = 0;        // add an anchor when the last one is so many records back; 0: never
+  std::string ready{}, released{};  // markers (trainer_handshake.h)
+  Level level = Level::kDefault;
+  double lock_wait = 0;  // seconds
+  // Of versions for other systems: as in PackRequest, and the run that the pointer names.
+  std::string encoding{}, checksum{}, run{};
+};
+
 class PushBase {
  public:
-  PushBase(const PushRequest& request, PusherState& home, RemoteHistory& history, const Context& context)
-      : request_(request), home_(home), history_(history), context_(context) {}
+  PushBase(const PushOptions& options, PusherState& home, Session& session, const Context& context)
+      : options_(options), home_(home), session_(session), context_(context) {}
 
-  // The base for a record after `tip`, in the state of that as far as is known without reading it; empty: an anchor has
-  // to be made. kConflict: there is none, or the history has moved on and --rebase was not asked for.
-  Result<std::string> Choose(const Record* tip);
+  // The path of the base for a record after `tip`, which has the state of that as far as is known without reading it;
+  // empty: the push has to send an anchor of `source`. kConflict: there is no base, or the history has moved on and
+  // --rebase was not asked for.
+  Result<std::string> Choose(const Record* tip, const Checkpoint& source);
 
-  // Moves the base on to the record that was just committed: from the pack. Only what is kept by links is the source,
-  // if that is still there to be kept.
-  Result<> BringAlong(const ReadyPack& pack, const std::string& source);
+  // Advances the base to the committed record by applying its pack. A base kept by hard links or as a copy is taken
+  // from the source instead, if that still exists (null: it does not).
+  Result<> Advance(const ReadyPack& pack, const Checkpoint* source);
 
  private:
+  // Where the base lies that wdelta keeps.
+  std::string KeptPath() const { return options_.mirror.empty() ? home_.base_path() : options_.mirror; }
   Result<> BringToTip(const std::string& base, const Sha256Digest& state, const Record& tip);
-  Result<> MoveMirror(const ReadyPack& pack);
-  Result<> Rebuild(const std::string& base, const std::vector<std::string>& paths);
-  Result<std::string> NoBase(const Record& tip) const;
+  Result<> AdvanceMirror(const ReadyPack& pack);
+  Result<> Rebuild(const std::string& base, const std::vector<std::string>& packs);
+  Error NoBase(const Record& tip, uint64_t source_bytes) const;
 
-  const PushRequest& request_;
+  const PushOptions& options_;
   PusherState& home_;
-  RemoteHistory& history_;
+  Session& session_;
   const Context& context_;
 };
 
 // "the history has moved on", with what was expected.
 Error HistoryMoved(const Remote& remote, const Record& tip, const std::string& expected_state);
+
+// The files of an open checkpoint, as a base keeps them.
+std::vector<KeptFile> FilesOf(const Checkpoint& checkpoint);
 
 }  // namespace wdelta

@@ -1,19 +1,13 @@
-// Pushing: a checkpoint or a pack becomes the next record of a history. The source is read once, into a spooled pack;
-// everything after that works from the spool, and a push that was cut off is finished by the next one.
+#include "sync/pusher.h"
+
 #include <unistd.h>
 
-#include <algorithm>
-#include <filesystem>
-
-#include "canonical/publish.h"
 #include "canonical/version_store.h"
-#include "core/parallel.h"
 #include "core/stopwatch.h"
 #include "local/trainer_handshake.h"
-#include "sync/push_base.h"
 #include "sync/record_info.h"
+#include "walk/chain.h"
 #include "walk/rebuild.h"
-#include "wdelta.h"
 
 namespace wdelta {
 
@@ -21,47 +15,57 @@ namespace {
 
 class Pusher {
  public:
-  Pusher(const PushRequest& request, Remote& remote, const Context& context)
-      : request_(request), history_(remote), url_(remote.url()), context_(context) {}
+  Pusher(const PushOptions& options, Session& session, const Context& context)
+      : options_(options), session_(session), history_(session.history()), context_(context) {}
 
   Result<PushReport> Run() {
-    if (!request_.tag.empty()) WD_TRY(CheckTagName(request_.tag));
-    bool is_pack = request_.source == "-";
-    if (!is_pack && std::filesystem::is_regular_file(request_.source)) {
-      WD_ASSIGN(is_pack, LooksLikeDelta(request_.source));
+    if (!options_.tag.empty()) WD_TRY(CheckTagName(options_.tag));
+    bool is_pack = options_.source == "-";
+    if (!is_pack && IsRegularFile(options_.source)) {
+      WD_ASSIGN(is_pack, LooksLikeDelta(options_.source));
     }
-    if (is_pack && request_.mirror.empty() && request_.anchor_every > 0) {
+    if (is_pack && options_.mirror.empty() && options_.anchor_every > 0) {
       return Error{ErrorKind::kUsage, "an anchor is made from a checkpoint, and only a pack is given",
                    "keep a copy with '--mirror DIR', or push the checkpoint itself"};
     }
-    WD_TRY(WaitForMarker(request_.ready, context_.stop));
+    WD_TRY(WaitForMarker(options_.ready, context_.stop));
     WD_TRY(OpenHome(is_pack));
     WD_TRY(ReadTip());
-    WD_TRY(ProveStore());
+    WD_TRY(CheckStore());
     if (home_) {
       WD_ASSIGN(const bool was_this_one, FinishInterrupted(is_pack));
       if (was_this_one) return report_;
     }
-    WD_TRY(is_pack ? PushPack() : PushCheckpoint());
-    if (!request_.tag.empty()) {
-      WD_TRY(WriteTag(history_.remote(), request_.tag, tip_->entry, false));
-      report_.record.tags = {request_.tag};
+    WD_TRY(is_pack ? PushPackFile() : PushCheckpoint());
+    if (!options_.tag.empty()) {
+      WD_TRY(WriteTag(session_.remote(), options_.tag, tip_->entry, false));
+      report_.record.tags = {options_.tag};
     }
     if (!report_.already_there) WD_TRY(AddAnchorIfDue());
     if (home_) {
       home_->DropSpool();
       RemoveTree(home_->folder() + "/source");
     }
-    report_.retries = history_.remote().retries();
+    report_.retries = session_.remote().retries();
+    return report_;
+  }
+
+  Result<PushReport> Run(const ReadyPack& pack) {
+    WD_TRY(ReadTip());
+    WD_TRY(CheckStore());
+    WD_TRY(PushPack(pack));
+    report_.retries = session_.remote().retries();
     return report_;
   }
 
  private:
+  const std::string& url() const { return session_.url(); }
+
   // A pack from a pipe, without a mirror, needs nothing between two pushes.
   Result<> OpenHome(bool is_pack) {
-    const std::string& beside = request_.mirror.empty() ? request_.source : request_.mirror;
-    if (is_pack && request_.mirror.empty()) return {};
-    WD_ASSIGN(PusherState home, PusherState::Open(beside, url_, request_.mirror, request_.lock_wait, context_.stop));
+    const std::string& beside = options_.mirror.empty() ? options_.source : options_.mirror;
+    if (is_pack && options_.mirror.empty()) return {};
+    WD_ASSIGN(PusherState home, PusherState::Open(beside, url(), options_.mirror, options_.lock_wait, context_.stop));
     home_.emplace(std::move(home));
     return {};
   }
@@ -73,9 +77,9 @@ class Pusher {
       WD_ASSIGN(tip_, history_.Read(number));
       return {};
     }
-    WD_ASSIGN(const std::optional<LatestVersion> other, VersionStore(history_.remote()).ReadPointer());
+    WD_ASSIGN(const std::optional<LatestVersion> other, VersionStore(session_.remote()).ReadPointer());
     if (!other) return {};
-    return Error{ErrorKind::kConflict, "'" + url_ + "' holds versions for other systems, not a history",
+    return Error{ErrorKind::kConflict, "'" + url() + "' holds versions for other systems, not a history",
                  "push with '--format canonical', or begin a history at a remote of its own"};
   }
   Result<bool> TipHasMoved() {
@@ -84,18 +88,18 @@ class Pusher {
     WD_TRY(ReadTip());
     return TipNumber() > before;
   }
-  PushBase Base() { return {request_, *home_, history_, context_}; }
-  Error Moved() const { return HistoryMoved(history_.remote(), *tip_, home_ ? Hex(home_->base_state()) : ""); }
+  PushBase Base() { return {options_, *home_, session_, context_}; }
+  Error Moved() const { return HistoryMoved(session_.remote(), *tip_, home_ ? Hex(home_->base_state()) : ""); }
   Sha256Digest TipState() const { return tip_ ? tip_->entry.state : Sha256Digest{}; }
   uint64_t TipNumber() const { return tip_ ? tip_->entry.number : 0; }
 
   // A store that takes no notice of create-if-absent would let two pushers write the same record.
-  Result<> ProveStore() {
-    if (request_.single_writer || (home_ && home_->store_is_proved())) return {};
-    WD_ASSIGN(const bool keeps, KeepsCreateIfAbsent(history_.remote(), context_.note));
-    if (keeps) return home_ ? home_->SetStoreProved() : Result<>();
+  Result<> CheckStore() {
+    if (options_.single_writer || (home_ && home_->store_was_checked())) return {};
+    WD_ASSIGN(const bool keeps, KeepsCreateIfAbsent(session_.remote(), context_.note));
+    if (keeps) return home_ ? home_->SetStoreChecked() : Result<>();
     return Error{ErrorKind::kRefused,
-                 "'" + url_ + "' ignores create-if-absent, so two pushers could overwrite each other's records",
+                 "'" + url() + "' ignores create-if-absent, so two pushers could overwrite each other's records",
                  "if only one process ever pushes there, say so with '--single-writer'"};
   }
 
@@ -103,10 +107,17 @@ class Pusher {
 
   // True: it was this very push, and all is done.
   Result<bool> FinishInterrupted(bool is_pack) {
-    WD_ASSIGN(std::optional<Spool> spool, home_->ReadSpool());
+    WD_ASSIGN(std::optional<SpooledPush> spool, home_->ReadSpool());
     if (!spool) return false;
-    WD_ASSIGN(const ReadyPack pack, InspectPack(home_->spool_path(), Trust::kWhole, context_));
     WD_ASSIGN(std::optional<RecordEntry> entry, FindCommitted(*spool));
+    Result<ReadyPack> checked = CheckPack(home_->spool_path(), context_);
+    if (!checked.ok()) {  // the spool is only a help: what it was is pushed again, or is in the history
+      if (checked.error().kind == ErrorKind::kInterrupted) return checked.TakeError();
+      context_.note("the pack of an interrupted push cannot be used and is dropped: " + checked.error().message);
+      home_->DropSpool();
+      return false;
+    }
+    const ReadyPack pack = std::move(*checked);
     if (!entry && TipState() == spool->base_state) {
       spool->number = TipNumber() + 1;
       WD_TRY(home_->WriteSpool(*spool));
@@ -119,24 +130,24 @@ class Pusher {
       return false;
     }
     context_.note("an interrupted push was finished: record " + std::to_string(entry->number));
-    if (!spool->tag.empty()) WD_TRY(WriteTag(history_.remote(), spool->tag, *entry, false));
-    WD_TRY(Base().BringAlong(pack, {}));
+    if (!spool->tag.empty()) WD_TRY(WriteTag(session_.remote(), spool->tag, *entry, false));
+    WD_TRY(Base().Advance(pack, nullptr));
     home_->DropSpool();
-    // Others may have pushed since; pushing the same again on top of theirs would double it.
-    if (is_pack || request_.step != spool->step || request_.tag != spool->tag) return false;
-    WD_ASSIGN(const Checkpoint source, Checkpoint::Open(request_.source, request_.files, context_.note));
+    // Others may have pushed since; the same source pushed again on top of theirs would be there twice.
+    if (is_pack || options_.step != spool->step || options_.tag != spool->tag) return false;
+    WD_ASSIGN(const Checkpoint source, Checkpoint::Open(options_.source, options_.files, context_.note));
     WD_ASSIGN(const Proof proof, ProveCheckpoint(source, context_));
     if (proof.state() != spool->state) return false;
-    WD_TRY(MarkReleased(request_.released));
+    WD_TRY(MarkReleased(options_.released));
     WD_ASSIGN(const auto record, history_.Read(entry->number));
     report_.record = InfoOf(*record);
-    report_.retries = history_.remote().retries();
+    report_.retries = session_.remote().retries();
     return true;
   }
 
   // The record of that push, if it is in the history. States may come back, so its number and its writer tell. A spool
   // that does not say its number is looked for among all records of its state.
-  Result<std::optional<RecordEntry>> FindCommitted(const Spool& spool) {
+  Result<std::optional<RecordEntry>> FindCommitted(const SpooledPush& spool) {
     const uint64_t first = spool.number ? spool.number : 1, last = spool.number ? spool.number : TipNumber();
     if (last > TipNumber()) return std::optional<RecordEntry>();
     WD_ASSIGN(const std::vector<RecordEntry> entries, history_.Entries(first, last));
@@ -150,58 +161,63 @@ class Pusher {
 
   // ---- A pack ----
 
-  Result<> PushPack() {
-    std::string path = request_.source, temporary;
+  Result<> PushPackFile() {
+    std::string path = options_.source, temporary;
     if (path == "-") {
       WD_ASSIGN(const File spooled, SpoolStandardInput(context_.stop));
       temporary = TemporaryPath("push.wdp");
       WD_TRY(CopyInto(spooled, temporary, false));
       path = temporary;
     }
-    Result<> pushed = PushPackAt(path);
+    const auto push = [&]() -> Result<> {
+      WD_ASSIGN(const ReadyPack pack, CheckPack(path, context_));
+      WD_TRY(MarkReleased(options_.released));
+      return PushPack(pack);
+    };
+    Result<> pushed = push();
     if (!temporary.empty()) unlink(temporary.c_str());
     return pushed;
   }
 
-  Result<> PushPackAt(const std::string& path) {
-    WD_ASSIGN(const ReadyPack pack, InspectPack(path, Trust::kWhole, context_));
-    WD_TRY(MarkReleased(request_.released));
+  Result<> PushPack(const ReadyPack& pack) {
     if (IsAlreadyThere(pack)) return ReportTip();
-    if (!tip_ && !pack.anchor) {
-      return Error{ErrorKind::kConflict, "'" + url_ + "' is empty, and the first record has to be an anchor",
+    if (!tip_ && !pack.anchor()) {
+      return Error{ErrorKind::kConflict, "'" + url() + "' is empty, and the first record has to be an anchor",
                    "push the checkpoint itself, or a pack made with 'wdelta pack --anchor'"};
     }
-    if (tip_ && !pack.anchor && pack.base.state != TipState()) return WrongBase("'" + request_.source + "'", pack.base);
-    if (tip_ && pack.anchor && !request_.anchor) {
-      return Error{ErrorKind::kConflict, "'" + request_.source + "' is an anchor, and the history has a newest record",
+    if (tip_ && !pack.anchor() && pack.base().state != TipState()) {
+      return WrongBase("'" + options_.source + "'", pack.base());
+    }
+    if (tip_ && pack.anchor() && !options_.anchor) {
+      return Error{ErrorKind::kConflict, "'" + options_.source + "' is an anchor, and the history has a newest record",
                    "every replica would have to fetch all of it; '--anchor' accepts that"};
     }
-    Spool spool{RandomHex(16), request_.step, request_.tag, pack.base.state, pack.result.state, TipNumber() + 1};
+    const SpooledPush spool = SpoolOf(pack);
     if (!home_) {
       WD_ASSIGN(const bool won, Commit(pack, spool));
       return won ? Result<>() : Moved();
     }
     // The mirror has to follow even if this process does not live to see it.
-    WD_ASSIGN(const File file, File::OpenForRead(path));
-    WD_TRY(CopyInto(file, home_->spool_path(), false));
+    WD_ASSIGN(const File file, File::OpenForRead(pack.path()));
+    WD_TRY(CopyInto(file, home_->spool_path(), home_->durable()));
     WD_TRY(home_->WriteSpool(spool));
     WD_ASSIGN(const bool won, Commit(pack, spool));
     if (!won) {
       home_->DropSpool();
       return Moved();
     }
-    return Base().BringAlong(pack, {});
+    return Base().Advance(pack, nullptr);
   }
 
   // ---- A checkpoint ----
 
   Result<> PushCheckpoint() {
-    std::string source = request_.source;
+    WD_ASSIGN(Checkpoint source, Checkpoint::Open(options_.source, options_.files, context_.note));
     for (unsigned attempt = 0;; ++attempt) {
-      Result<std::string> chosen = Base().Choose(tip_.get());
+      Result<std::string> chosen = Base().Choose(tip_.get(), source);
       if (!chosen.ok()) {
-        // What leads to the newest record may have been collected meanwhile. Then there is a newer one by now.
-        WD_ASSIGN(const bool moved, chosen.error().kind == ErrorKind::kNotFound && request_.rebase && attempt < 100
+        // gc may have removed what leads to the newest record. Then there is a newer one by now.
+        WD_ASSIGN(const bool moved, chosen.error().kind == ErrorKind::kNotFound && options_.rebase && attempt < 100
                                         ? TipHasMoved()
                                         : Result<bool>(false));
         if (!moved) return chosen.TakeError();
@@ -209,55 +225,56 @@ class Pusher {
       }
       const std::string base = std::move(*chosen);
       WD_ASSIGN(const ReadyPack pack, PackIntoSpool(base, source));
-      if (!base.empty() && pack.base.state != TipState()) return WrongBase("'" + base + "'", pack.base);
+      if (!base.empty() && pack.base().state != TipState()) return WrongBase("'" + base + "'", pack.base());
       if (IsAlreadyThere(pack)) {
-        WD_TRY(MarkReleased(request_.released));
+        WD_TRY(MarkReleased(options_.released));
         return ReportTip();
       }
-      Spool spool{RandomHex(16), request_.step, request_.tag, pack.base.state, pack.result.state, TipNumber() + 1};
+      // From here on the spool can finish the push, so that the trainer need not wait for the store.
+      const SpooledPush spool = SpoolOf(pack);
       WD_TRY(home_->WriteSpool(spool));
-      WD_TRY(MarkReleased(request_.released));
+      WD_TRY(MarkReleased(options_.released));
       WD_ASSIGN(const bool won, Commit(pack, spool));
-      if (won) {
-        const bool still_there = request_.released.empty();
-        return Base().BringAlong(pack, still_there ? source : "");
-      }
-      if (!request_.rebase || attempt == 100) {
+      if (won) return Base().Advance(pack, options_.released.empty() ? &source : nullptr);
+      if (!options_.rebase || attempt == 100) {
         home_->DropSpool();
         return Moved();
       }
-      // The source was promised to be read once. What it was is in the spool.
-      if (!request_.released.empty() && source == request_.source) {
-        source = home_->folder() + "/source";
-        RemoveTree(source);
-        ApplyRequest apply;
-        apply.base = base.empty() ? pack.path : base;
-        if (!base.empty()) apply.deltas = {pack.path};
-        apply.output = source + "/";
-        apply.durable = false;
-        WD_TRY(Apply(apply, context_));
+      // A source that was released may be another one by now. What it was is in the spool.
+      if (!options_.released.empty() && source.path() == options_.source) {
+        WD_ASSIGN(source, RebuildSource(base, pack));
       }
       home_->DropSpool();
     }
   }
 
-  Result<ReadyPack> PackIntoSpool(const std::string& base, const std::string& source) {
+  Result<ReadyPack> PackIntoSpool(const std::string& base_path, const Checkpoint& source) {
     const Stopwatch watch;
-    PackRequest request;
-    request.inputs = base.empty() ? std::vector{source} : std::vector{base, source};
-    request.anchor = base.empty();
-    request.output = home_->spool_path();
-    request.level = request_.level;
-    request.files = request_.files;
-    WD_TRY(Pack(request, context_));
+    std::optional<Checkpoint> base;
+    if (!base_path.empty()) {
+      WD_ASSIGN(base, Checkpoint::Open(base_path, options_.files, context_.note));
+    }
+    Result<ReadyPack> pack = WritePack(base ? &*base : nullptr, source, home_->spool_path(), options_.level, context_);
     report_.pack_seconds += watch.seconds();
-    return InspectPack(home_->spool_path(), Trust::kIndex, context_);
+    return pack;
+  }
+
+  Result<Checkpoint> RebuildSource(const std::string& base, const ReadyPack& pack) {
+    const std::string path = home_->folder() + "/source";
+    RemoveTree(path);
+    WD_ASSIGN(const OpenedTarget opened, OpenPacks(base, {pack.path()}, options_.files, Trust::kIndex, context_));
+    WD_TRY(RebuildCopy(opened, path + "/", false, context_));
+    return Checkpoint::Open(path, options_.files, context_.note);
+  }
+
+  SpooledPush SpoolOf(const ReadyPack& pack) const {
+    return {RandomHex(16), options_.step, options_.tag, pack.base().state, pack.result().state, TipNumber() + 1};
   }
 
   // ---- The commit ----
 
   bool IsAlreadyThere(const ReadyPack& pack) const {
-    return tip_ && pack.result.state == TipState() && (!request_.step || request_.step == tip_->entry.step);
+    return tip_ && pack.result().state == TipState() && (!options_.step || options_.step == tip_->entry.step);
   }
   Result<> ReportTip() {
     report_.already_there = true;
@@ -267,10 +284,10 @@ class Pusher {
   }
 
   // False: somebody else was faster; the tip is then the new one.
-  Result<bool> Commit(const ReadyPack& pack, const Spool& spool) {
+  Result<bool> Commit(const ReadyPack& pack, const SpooledPush& spool) {
     WD_ASSIGN(const std::optional<Committed> committed,
-              CommitPack(history_, tip_.get(), pack, {spool.writer, spool.step}, request_.single_writer,
-                         request_.transfer.jobs, context_));
+              CommitPack(history_, tip_.get(), pack, {spool.writer, spool.step}, options_.single_writer,
+                         session_.jobs(), context_));
     if (!committed) {
       WD_TRY(ReadTip());
       return false;
@@ -280,14 +297,14 @@ class Pusher {
     report_.wire_bytes += committed->wire_bytes;
     report_.upload_seconds += committed->upload_seconds;
     report_.commit_seconds += committed->commit_seconds;
-    if (pack.anchor) return true;
-    report_.base_state = Hex(pack.base.state);
-    report_.base_fingerprint = Hex(pack.base.fingerprint);
+    if (pack.anchor()) return true;
+    report_.base_state = Hex(pack.base().state);
+    report_.base_fingerprint = Hex(pack.base().fingerprint);
     return true;
   }
 
   Result<> AddAnchorIfDue() {
-    const uint64_t number = tip_->entry.number, every = request_.anchor_every;
+    const uint64_t number = tip_->entry.number, every = options_.anchor_every;
     if (every == 0 || number <= every) return {};
     WD_ASSIGN(const TipHint hint, history_.ReadHint());
     for (const uint64_t anchor : hint.anchors) {
@@ -298,22 +315,20 @@ class Pusher {
       if (entry.anchor) return {};
     }
     const bool keeps_it = home_ && home_->HasKeptBase() && home_->base_state() == TipState();
-    const std::string kept = keeps_it ? home_->base_path() : request_.source;
-    PackRequest anchor;
-    anchor.inputs = {request_.mirror.empty() ? kept : request_.mirror};
-    anchor.anchor = true;
-    anchor.output = home_ ? home_->folder() + "/anchor.wdp" : TemporaryNameBeside(request_.source);
-    anchor.files = request_.files;
+    const std::string kept = keeps_it ? home_->base_path() : options_.source;
+    WD_ASSIGN(const Checkpoint whole,
+              Checkpoint::Open(options_.mirror.empty() ? kept : options_.mirror, options_.files, context_.note));
+    const std::string scratch = home_ ? home_->folder() + "/anchor.wdp" : TemporaryNameBeside(options_.source);
     WD_ASSIGN(report_.new_anchor_bytes,
-              AddAnchor(history_, *tip_, anchor, request_.transfer.jobs, context_, &report_.wire_bytes));
+              AddAnchor(history_, *tip_, whole, scratch, session_.jobs(), context_, &report_.wire_bytes));
     return {};
   }
 
   // ---- Why not ----
 
   Error WrongBase(const std::string& what, const StateDigests& base) const {
-    Error error{ErrorKind::kConflict, what + (what == "'" + request_.source + "'" ? " was made for base " : " is ") +
-                                          Hex(base.state).substr(0, 12) + ", the newest record of '" + url_ + "' is " +
+    Error error{ErrorKind::kConflict, what + (what == "'" + options_.source + "'" ? " was made for base " : " is ") +
+                                          Hex(base.state).substr(0, 12) + ", the newest record of '" + url() + "' is " +
                                           std::to_string(TipNumber()) + " with state " + Hex(TipState()).substr(0, 12)};
     error.expected = Hex(TipState());
     error.found = Hex(base.state);
@@ -323,9 +338,9 @@ class Pusher {
     return error;
   }
 
-  const PushRequest& request_;
-  RemoteHistory history_;
-  const std::string url_;
+  const PushOptions& options_;
+  Session& session_;
+  RemoteHistory& history_;
   const Context& context_;
   std::optional<PusherState> home_;
   std::shared_ptr<const Record> tip_;
@@ -334,15 +349,13 @@ class Pusher {
 
 }  // namespace
 
-Result<PushReport> Push(const PushRequest& request, const Context& context) {
-  if (request.format == "canonical") return PushVersion(request, context);
-  if (!request.base.empty() && !request.mirror.empty()) {
-    return Error{ErrorKind::kUsage, "a push takes a base or a mirror, not both"};
-  }
-  WD_ASSIGN(const RemoteName name, ParseRemoteName(request.remote));
-  if (name.given) return Error{ErrorKind::kUsage, "a push goes to the end of a history, not to one of its records"};
-  WD_ASSIGN(const std::unique_ptr<Remote> remote, OpenRemote(name.url, request.transfer, context));
-  return Pusher(request, *remote, context).Run();
+Result<PushReport> PushToHistory(Session& session, const PushOptions& options, const Context& context) {
+  return Pusher(options, session, context).Run();
+}
+
+Result<PushReport> PushReadyPack(Session& session, const ReadyPack& pack, const PushOptions& options,
+                                 const Context& context) {
+  return Pusher(options, session, context).Run(pack);
 }
 
 }  // namespace wdelta

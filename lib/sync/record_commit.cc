@@ -6,33 +6,45 @@
 #include <ctime>
 
 #include "core/stopwatch.h"
-#include "sync/collection_fence.h"
+#include "sync/gc_fence.h"
 
 namespace wdelta {
 
 namespace {
 
-Record NextRecord(const Record* tip, const ReadyPack& pack, const RecordLabels& labels, Way way) {
+Record NextRecord(const Record* tip, const ReadyPack& pack, const RecordLabels& labels) {
   Record record;
   record.history = tip ? tip->history : RandomHex(16);
   record.writer = labels.writer;
   if (tip) record.previous = tip->entry.record;
   RecordEntry& entry = record.entry;
   entry.number = tip ? tip->entry.number + 1 : 1;
-  entry.state = pack.result.state;
-  entry.fingerprint = pack.result.fingerprint;
+  entry.state = pack.result().state;
+  entry.fingerprint = pack.result().fingerprint;
   entry.step = labels.step;
   entry.created = static_cast<uint64_t>(std::time(nullptr));
-  entry.elements_total = pack.totals.elements_total;
-  entry.elements_changed = pack.totals.elements_changed;
-  entry.bytes_total = pack.totals.bytes_total;
-  way.from = pack.anchor ? 0 : entry.number - 1;
-  (pack.anchor ? entry.anchor : entry.delta) = std::move(way);
-  record.layout = pack.result.layout;
-  record.base_state = pack.base.state;
-  record.base_fingerprint = pack.base.fingerprint;
-  record.totals = pack.totals;
+  entry.elements_total = pack.totals().elements_total;
+  entry.elements_changed = pack.totals().elements_changed;
+  entry.bytes_total = pack.totals().bytes_total;
+  (pack.anchor() ? entry.anchor : entry.delta) = pack.AsWay(pack.anchor() ? 0 : entry.number - 1);
+  record.layout = pack.result().layout;
+  record.base_state = pack.base().state;
+  record.base_fingerprint = pack.base().fingerprint;
+  record.totals = pack.totals();
   return record;
+}
+
+// The objects of a pack in the store, and pins on those that were there before: until the record that needs them is
+// written, nothing else keeps gc from removing these.
+struct Sent {
+  uint64_t bytes = 0;
+  Pins pins;
+};
+Result<Sent> SendAndPin(Remote& remote, const ReadyPack& pack, unsigned jobs, const Context& context) {
+  WD_ASSIGN(const Uploaded uploaded, UploadPack(remote, pack, jobs, context));
+  WD_ASSIGN(Pins pins, Pins::Put(remote, uploaded.reused, context));
+  WD_TRY(SendMissing(remote, pack, uploaded.reused));
+  return Sent{uploaded.bytes, std::move(pins)};
 }
 
 void RemoveProbe(Remote& remote, const std::string& key, const NoteSink& note) {
@@ -43,27 +55,18 @@ void RemoveProbe(Remote& remote, const std::string& key, const NoteSink& note) {
 
 }  // namespace
 
-Result<ReadyPack> InspectPack(const std::string& path, Trust trust, const Context& context) {
-  WD_ASSIGN(const std::unique_ptr<DeltaReader> reader, OpenDelta(path, trust, context));
-  const DeltaIndex& index = reader->index();
-  return ReadyPack{path, index.anchor, index.base, index.result, index.totals};
-}
-
 Result<std::optional<Committed>> CommitPack(RemoteHistory& history, const Record* tip, const ReadyPack& pack,
                                             const RecordLabels& labels, bool single_writer, unsigned jobs,
                                             const Context& context) {
   Remote& remote = history.remote();
   Committed committed;
   Stopwatch watch;
-  WD_ASSIGN(const Way way, DescribePack(pack.path, context));
-  WD_ASSIGN(const Uploaded uploaded, UploadPack(remote, pack.path, way, jobs, context));
-  WD_ASSIGN(const Pins pins, Pins::Put(remote, uploaded.reused, context));
-  WD_TRY(SecureReused(remote, pack.path, way, uploaded));
-  committed.wire_bytes = uploaded.bytes;
+  WD_ASSIGN(const Sent sent, SendAndPin(remote, pack, jobs, context));
+  committed.wire_bytes = sent.bytes;
   committed.upload_seconds = watch.seconds();
 
   watch = Stopwatch();
-  Record record = NextRecord(tip, pack, labels, way);
+  Record record = NextRecord(tip, pack, labels);
   const uint64_t number = record.entry.number;
   if (number > 1) {
     const uint64_t first = FirstCovered(number);
@@ -79,7 +82,8 @@ Result<std::optional<Committed>> CommitPack(RemoteHistory& history, const Record
   }
   WD_ASSIGN(const bool won, history.Append(record));
   if (!won) return std::optional<Committed>();
-  WD_TRY(SecureReused(remote, pack.path, way, uploaded));
+  // A push that stood still for longer than gc's grace period has lost its objects. From now on the record keeps them.
+  WD_TRY(SendMissing(remote, pack, pack.objects()));
   if (const auto trouble = history.MoveHint(number, std::nullopt)) context.note(*trouble);
   committed.commit_seconds = watch.seconds();
   const std::string text = RecordText(record);
@@ -88,30 +92,23 @@ Result<std::optional<Committed>> CommitPack(RemoteHistory& history, const Record
   return std::optional(std::move(committed));
 }
 
-Result<uint64_t> AddAnchor(RemoteHistory& history, const Record& record, const PackRequest& source, unsigned jobs,
-                           const Context& context, uint64_t* wire_bytes) {
-  Remote& remote = history.remote();
+Result<uint64_t> AddAnchor(RemoteHistory& history, const Record& record, const Checkpoint& source,
+                           const std::string& scratch, unsigned jobs, const Context& context, uint64_t* wire_bytes) {
   const RecordEntry& entry = record.entry;
   const auto add = [&]() -> Result<uint64_t> {
-    WD_ASSIGN(const PackReport packed, Pack(source, context));
-    if (packed.result.state != Hex(entry.state)) {
-      return Error{ErrorKind::kConflict, "'" + source.inputs[0] + "' is no longer in the state of the record"};
+    WD_ASSIGN(const ReadyPack pack, WritePack(nullptr, source, scratch, Level::kDefault, context));
+    if (pack.result().state != entry.state) {
+      return Error{ErrorKind::kConflict, "'" + source.path() + "' is no longer in the state of the record"};
     }
-    WD_ASSIGN(const Way way, DescribePack(source.output, context));
-    WD_ASSIGN(const Uploaded uploaded, UploadPack(remote, source.output, way, jobs, context));
-    *wire_bytes += uploaded.bytes;
-    WD_ASSIGN(const Pins pins, Pins::Put(remote, uploaded.reused, context));
-    WD_TRY(SecureReused(remote, source.output, way, uploaded));
-    for (const ObjectRef& object : way.objects) {  // nothing is announced that is not all there
-      WD_ASSIGN(const std::optional<ObjectInfo> info, remote.Stat(ObjectKey(object.sha256)));
-      if (!info || info->size != object.bytes) return Error{ErrorKind::kIntegrity, "an object of it is not whole"};
-    }
-    WD_TRY(history.Announce({record.history, entry.number, entry.state, way}));
+    WD_ASSIGN(const Sent sent, SendAndPin(history.remote(), pack, jobs, context));
+    *wire_bytes += sent.bytes;
+    WD_TRY(SendMissing(history.remote(), pack, pack.objects()));  // only an anchor that is all there is announced
+    WD_TRY(history.Announce({record.history, entry.number, entry.state, pack.AsWay(0)}));
     if (const auto trouble = history.MoveHint(entry.number, entry.number)) context.note(*trouble);
-    return way.bytes();
+    return pack.AsWay(0).bytes();
   };
   Result<uint64_t> added = add();
-  unlink(source.output.c_str());
+  unlink(scratch.c_str());
   if (added.ok()) return added;
   auto error = added.TakeError();
   error->message =
@@ -131,15 +128,15 @@ Result<bool> KeepsCreateIfAbsent(Remote& remote, const NoteSink& note) {
 
 Result<bool> KeepsConditionalReplace(Remote& remote, const NoteSink& note) {
   const std::string key = "probe/" + RandomHex(16);
-  const auto write = [&](const char* name, WriteRule rule, const std::string& version) {
+  const auto write = [&](const char* name, WriteRule rule, const std::string& etag) {
     const std::string text = name + (" " + RandomHex(16)) + "\n";  // different bytes each time, as above
-    return remote.Write(key, MemorySource(AsBytes(text)), rule, version);
+    return remote.Write(key, MemorySource(AsBytes(text)), rule, etag);
   };
   WD_TRY(write("first", WriteRule::kReplace, {}));
   const auto replace = [&]() -> Result<bool> {
     WD_ASSIGN(const ObjectPiece first, remote.Read(key, 0, 1 << 10));
-    WD_ASSIGN(const WriteResult second, write("second", WriteRule::kIfVersion, first.version));
-    WD_ASSIGN(const WriteResult third, write("third", WriteRule::kIfVersion, first.version));
+    WD_ASSIGN(const WriteResult second, write("second", WriteRule::kIfEtag, first.etag));
+    WD_ASSIGN(const WriteResult third, write("third", WriteRule::kIfEtag, first.etag));
     return second == WriteResult::kWritten && third == WriteResult::kChanged;
   };
   Result<bool> keeps = replace();

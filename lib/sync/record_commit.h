@@ -1,21 +1,10 @@
 // The moment in which a pack becomes a record, and what may be added to a record later.
 #pragma once
 
-#include "pack/container.h"
-#include "wdelta.h"
 #include "sync/object_transfer.h"
 #include "sync/remote_history.h"
 
 namespace wdelta {
-
-// A pack that is ready to be sent, and what it says of itself.
-struct ReadyPack {
-  std::string path;
-  bool anchor = false;
-  StateDigests base, result;
-  Totals totals;
-};
-Result<ReadyPack> InspectPack(const std::string& path, Trust trust, const Context& context);
 
 // What a push says about the record that it makes.
 struct RecordLabels {
@@ -28,21 +17,21 @@ struct Committed {
   uint64_t wire_bytes = 0;
   double upload_seconds = 0, commit_seconds = 0;
 };
-// Sends the objects, writes the record after `tip` (null: the first), and moves the hint. Nullopt: somebody else has
+// Sends the objects, writes the record after `tip` (null: the first), and moves the hint. Nullopt: another push has
 // written that record.
 Result<std::optional<Committed>> CommitPack(RemoteHistory& history, const Record* tip, const ReadyPack& pack,
                                             const RecordLabels& labels, bool single_writer, unsigned jobs,
                                             const Context& context);
 
-// Makes an anchor of the checkpoint at `source`, which is in the state of `record`, and announces it when all of it is
-// there. The pack is made at `scratch` and removed again. Adds what was sent to `wire_bytes`; returns its size.
-Result<uint64_t> AddAnchor(RemoteHistory& history, const Record& record, const PackRequest& source, unsigned jobs,
-                           const Context& context, uint64_t* wire_bytes);
+// Makes an anchor of an open checkpoint, which has the state of `record`, and announces it when all of it is in the
+// store. The pack is written to `scratch` and removed again. Adds what was sent to `wire_bytes`; returns its size.
+Result<uint64_t> AddAnchor(RemoteHistory& history, const Record& record, const Checkpoint& source,
+                           const std::string& scratch, unsigned jobs, const Context& context, uint64_t* wire_bytes);
 
-// Whether the store keeps what was there first, tried with an object of its own.
+// Whether the store keeps an object that was created first, tried with an object of its own.
 Result<bool> KeepsCreateIfAbsent(Remote& remote, const NoteSink& note);
-// Whether the store replaces an object on condition of its version, and does not when the version is an earlier one,
-// tried likewise. kRefused by a remote that has no versions.
+// Whether the store replaces an object on condition of its etag, and does not if the etag is an earlier one, tried
+// likewise. kRefused by a remote without etags.
 Result<bool> KeepsConditionalReplace(Remote& remote, const NoteSink& note);
 
 // kConflict if there is a tag of that name on another record and it is not to be moved.

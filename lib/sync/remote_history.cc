@@ -21,10 +21,6 @@ std::unique_ptr<Error> WrongObject(std::string why, const Remote& remote, const 
   return InObject(failed.TakeError(), remote, key);
 }
 
-bool CannotList(const Error& error) {
-  return error.kind == ErrorKind::kRefused || error.kind == ErrorKind::kDenied;
-}
-
 }  // namespace
 
 Result<std::optional<Bytes>> RemoteHistory::ReadSmall(const std::string& key, uint64_t limit) {
@@ -48,13 +44,8 @@ Result<TipHint> RemoteHistory::ReadHint() {
 
 Result<uint64_t> RemoteHistory::ListTip(uint64_t known) {
   uint64_t tip = 0;
-  std::string after = known > 1 ? RecordKey(known - 1) : "";
-  for (;;) {
-    WD_ASSIGN(const ObjectPage page, remote_.List(kRecordPrefix, after, 1000));
-    for (const ObjectInfo& object : page.objects) tip = std::max(tip, RecordNumberOf(object.key).value_or(0));
-    if (!page.more || page.objects.empty()) break;
-    after = page.objects.back().key;
-  }
+  WD_ASSIGN(const Listing records, ListAll(remote_, kRecordPrefix, known > 1 ? RecordKey(known - 1) : ""));
+  for (const ObjectInfo& object : records.objects) tip = std::max(tip, RecordNumberOf(object.key).value_or(0));
   if (tip == 0 && known > 1) return ListTip(0);  // the hint was wrong
   return tip;
 }
@@ -343,50 +334,41 @@ std::optional<std::string> RemoteHistory::MoveHint(uint64_t number, std::optiona
 
 Result<std::vector<std::pair<std::string, Tag>>> RemoteHistory::ReadTags() {
   std::vector<std::pair<std::string, Tag>> tags;
-  std::string after;
-  for (;;) {
-    WD_ASSIGN(const ObjectPage page, remote_.List(kTagPrefix, after, 1000));
-    for (const ObjectInfo& object : page.objects) {
-      const std::string_view prefix = kTagPrefix, suffix = ".json";
-      if (!object.key.ends_with(suffix)) continue;
-      const std::string name = object.key.substr(prefix.size(), object.key.size() - prefix.size() - suffix.size());
-      if (!CheckTagName(name).ok()) continue;
-      WD_ASSIGN(const std::optional<Bytes> bytes, ReadSmall(TagKey(name), 1 << 16));
-      if (!bytes) continue;
-      Result<Tag> tag = ParseTag(*bytes);
-      if (!tag.ok()) return InObject(tag.TakeError(), remote_, TagKey(name));
-      tags.emplace_back(name, *tag);
-    }
-    if (!page.more || page.objects.empty()) return tags;
-    after = page.objects.back().key;
+  WD_ASSIGN(const Listing listing, ListAll(remote_, kTagPrefix));
+  for (const ObjectInfo& object : listing.objects) {
+    const std::string_view prefix = kTagPrefix, suffix = ".json";
+    if (!object.key.ends_with(suffix)) continue;
+    const std::string name = object.key.substr(prefix.size(), object.key.size() - prefix.size() - suffix.size());
+    if (!CheckTagName(name).ok()) continue;
+    WD_ASSIGN(const std::optional<Bytes> bytes, ReadSmall(TagKey(name), 1 << 16));
+    if (!bytes) continue;
+    Result<Tag> tag = ParseTag(*bytes);
+    if (!tag.ok()) return InObject(tag.TakeError(), remote_, TagKey(name));
+    tags.emplace_back(name, *tag);
   }
+  return tags;
 }
 
 Result<std::vector<AddedWay>> RemoteHistory::ReadAddedWays() {
   std::vector<AddedWay> ways;
-  std::string after;
-  for (;;) {
-    Result<ObjectPage> page = remote_.List(kWayPrefix, after, 1000);
-    if (!page.ok() && CannotList(page.error())) break;
-    if (!page.ok()) return page.TakeError();
-    for (const ObjectInfo& object : page->objects) {
-      WD_ASSIGN(const std::optional<Bytes> bytes, ReadSmall(object.key, kMaxRecordBytes));
-      if (!bytes) continue;
-      Result<AddedWay> added = ParseAddedWay(*bytes);
-      if (!added.ok()) return InObject(added.TakeError(), remote_, object.key);
-      if (AddedWayKey(added->number, added->way.from) == object.key) ways.push_back(std::move(*added));
+  const Result<Listing> listing = ListAll(remote_, kWayPrefix);
+  if (!listing.ok() && !CannotList(listing.error())) return Error(listing.error());
+  if (!listing.ok()) {  // the hint knows most of them
+    WD_ASSIGN(const TipHint hint, ReadHint());
+    std::vector<std::pair<uint64_t, uint64_t>> hinted = hint.jumps;
+    for (const uint64_t number : hint.anchors) hinted.emplace_back(0, number);
+    for (const auto& [from, to] : hinted) {
+      WD_ASSIGN(const std::optional<AddedWay> added, ReadAddedWay(to, from));
+      if (added) ways.push_back(*added);
     }
-    if (!page->more || page->objects.empty()) return ways;
-    after = page->objects.back().key;
+    return ways;
   }
-  WD_ASSIGN(const TipHint hint, ReadHint());
-  for (const uint64_t number : hint.anchors) {
-    WD_ASSIGN(const std::optional<AddedWay> added, ReadAddedWay(number, 0));
-    if (added) ways.push_back(*added);
-  }
-  for (const auto& [from, to] : hint.jumps) {
-    WD_ASSIGN(const std::optional<AddedWay> added, ReadAddedWay(to, from));
-    if (added) ways.push_back(*added);
+  for (const ObjectInfo& object : listing->objects) {
+    WD_ASSIGN(const std::optional<Bytes> bytes, ReadSmall(object.key, kMaxRecordBytes));
+    if (!bytes) continue;
+    Result<AddedWay> added = ParseAddedWay(*bytes);
+    if (!added.ok()) return InObject(added.TakeError(), remote_, object.key);
+    if (AddedWayKey(added->number, added->way.from) == object.key) ways.push_back(std::move(*added));
   }
   return ways;
 }

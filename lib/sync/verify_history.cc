@@ -1,46 +1,47 @@
-// Proving a whole history: every record, every object, and the checkpoint that they lead to.
-#include <algorithm>
-#include <filesystem>
-#include <set>
+#include "sync/verify_history.h"
+
+#include <map>
 
 #include "core/parallel.h"
-#include "sync/object_transfer.h"
 #include "sync/record_info.h"
-#include "sync/remote_history.h"
+#include "sync/route_fetch.h"
 #include "walk/chain.h"
 #include "walk/rebuild.h"
-#include "wdelta.h"
 
 namespace wdelta {
 
 namespace {
 
-class Prover {
+class HistoryVerifier {
  public:
-  Prover(const VerifyRemoteRequest& request, Remote& remote, const Context& context)
-      : request_(request), remote_(remote), history_(remote), context_(context) {}
+  HistoryVerifier(Session& session, bool quick, std::string folder, const Context& context)
+      : session_(session), history_(session.history()), quick_(quick), folder_(std::move(folder)), context_(context) {}
 
-  Result<VerifyRemoteReport> Run(const Revision& revision) {
-    WD_ASSIGN(const RecordEntry target, history_.Resolve(revision));
+  Result<VerifyRemoteReport> Run() {
+    WD_ASSIGN(const RecordEntry target, session_.Resolve());
     WD_ASSIGN(const std::vector<RecordEntry> entries, CheckRecords());
     WD_ASSIGN(const std::vector<AddedWay> added, history_.ReadAddedWays());
-    for (const RecordEntry& entry : entries) {
-      bool whole = true;
-      for (const std::optional<Way>* way : {&entry.delta, &entry.anchor}) {
-        if (!*way) continue;
-        WD_ASSIGN(const bool there, CheckWay(**way));
-        whole = whole && there;
-      }
-      if (!whole) ++report_.collected;
-    }
     for (const AddedWay& way : added) {
-      if (way.number > entries.size() || way.state != entries[way.number - 1].state) {
-        return Error{ErrorKind::kIntegrity,
-                     "a way to record " + std::to_string(way.number) + " leads to another state than the record has"};
-      }
-      WD_TRY(CheckWay(way.way));
+      if (way.number <= entries.size() && way.state == entries[way.number - 1].state) continue;
+      return Error{ErrorKind::kIntegrity,
+                   "a way to record " + std::to_string(way.number) + " leads to another state than the record has"};
     }
-    WD_TRY(RebuildRecord(target));
+    // The packs that rebuild the record come first, so that they need not be fetched once more. If there are not enough
+    // of them, that is told after everything else was looked at: damage is worse.
+    Result<Route> route = quick_ ? Result<Route>(Route{}) : FetchRoute(target);
+    if (!route.ok() && route.error().kind != ErrorKind::kNotFound) return route.TakeError();
+    if (route.ok()) {
+      for (const RouteWay& way : route->ways) {
+        for (const ObjectRef& object : way.way.objects) is_there_[ObjectKey(object.sha256)] = true;
+      }
+    }
+    WD_TRY(CheckObjects(entries, added));
+    if (!route.ok()) return route.TakeError();
+    if (quick_) {
+      WD_TRY(FindRouteTo(target));
+    } else {
+      WD_TRY(RebuildRecord(target, *route));
+    }
     WD_ASSIGN(const auto record, history_.Read(target.number));
     report_.head = InfoOf(*record);
     return report_;
@@ -72,86 +73,108 @@ class Prover {
     return entries;
   }
 
-  // False: some object of it is gone. kIntegrity: one is not what it should be.
-  Result<bool> CheckWay(const Way& way) {
-    bool whole = true;
-    for (const ObjectRef& object : way.objects) {
-      if (!seen_.insert(Hex(object.sha256)).second) continue;
-      bool there = false, right = false;
-      if (request_.quick) {
-        WD_ASSIGN(const std::optional<ObjectInfo> info, remote_.Stat(ObjectKey(object.sha256)));
-        there = info.has_value();
-        right = there && info->size == object.bytes;
-      } else {
-        WD_ASSIGN(const std::optional<Sha256Digest> digest, DigestObject(remote_, ObjectKey(object.sha256)));
-        there = digest.has_value();
-        right = there && *digest == object.sha256;
-      }
-      if (there && !right) {
-        Error error{ErrorKind::kIntegrity,
-                    "object '" + remote_.url() + "/" + ObjectKey(object.sha256) + "' is not what its name says"};
-        error.path = remote_.url() + "/" + ObjectKey(object.sha256);
-        return error;
-      }
-      whole = whole && there;
-      if (!there) {
-        gone_.insert(Hex(object.sha256));
-        continue;
-      }
-      ++report_.objects;
-      report_.bytes += object.bytes;
-    }
-    return whole;
-  }
-
-  Result<> RebuildRecord(const RecordEntry& target) {
-    WD_ASSIGN(PlanInput input, history_.GatherPlan(target, {[](const RecordEntry&) { return false; }, false, true}));
-    input.cost = [&](const Way& way) -> std::optional<uint64_t> {
+  // Each object once, however many ways it is part of.
+  Result<> CheckObjects(const std::vector<RecordEntry>& entries, const std::vector<AddedWay>& added) {
+    std::vector<ObjectRef> unknown;
+    std::map<std::string, uint64_t> bytes;
+    const auto gather = [&](const Way& way) {
       for (const ObjectRef& object : way.objects) {
-        if (gone_.contains(Hex(object.sha256))) return std::nullopt;
+        const std::string key = ObjectKey(object.sha256);
+        if (bytes.emplace(key, object.bytes).second && !is_there_.contains(key)) unknown.push_back(object);
       }
-      return way.bytes();
     };
-    WD_ASSIGN(const Route plan, FindRoute(input));
-    if (request_.quick) return {};
-    const std::string folder = TemporaryPath("verify");
-    WD_TRY(CreateFolder(folder));
-    const Result<> proved = [&]() -> Result<> {
-      const PackStore packs(folder);
-      std::vector<std::string> paths;
-      for (const RouteWay& way : plan.ways) {
-        uint64_t wire_bytes = 0;
-        WD_TRY(packs.Fetch(remote_, way.way, request_.transfer.jobs, context_, &wire_bytes));
-        paths.push_back(packs.PathOf(way.way));
-      }
-      WD_ASSIGN(const OpenedTarget opened, OpenPacks("", paths, {}, Trust::kIndex, context_));
-      WD_ASSIGN(const StateDigests state, VerifyTarget(opened, context_));
-      if (state.state == target.state) return {};
-      Error error{ErrorKind::kIntegrity,
-                  "record " + std::to_string(target.number) + " does not rebuild to the state that it names"};
-      error.expected = Hex(target.state);
-      error.found = Hex(state.state);
-      return error;
-    }();
-    RemoveTree(folder);
-    if (!proved.ok()) return proved.error();
+    for (const RecordEntry& entry : entries) {
+      if (entry.delta) gather(*entry.delta);
+      if (entry.anchor) gather(*entry.anchor);
+    }
+    for (const AddedWay& way : added) gather(way.way);
+    const unsigned jobs = JobsOrDefault(session_.jobs());
+    WD_TRY(RunOrdered<bool>(
+        unknown.size(), {jobs, jobs}, [&](uint64_t i, unsigned) { return CheckObject(unknown[i]); },
+        [&](uint64_t i, bool there) -> Result<> {
+          is_there_[ObjectKey(unknown[i].sha256)] = there;
+          return {};
+        }));
+    for (const auto& [key, size] : bytes) {
+      if (!is_there_.at(key)) continue;
+      ++report_.objects;
+      report_.bytes += size;
+    }
+    for (const RecordEntry& entry : entries) {
+      const bool whole = (!entry.delta || IsThere(*entry.delta)) && (!entry.anchor || IsThere(*entry.anchor));
+      if (!whole) ++report_.collected;
+    }
     return {};
   }
 
-  const VerifyRemoteRequest& request_;
-  Remote& remote_;
-  RemoteHistory history_;
+  // False: it is gone. kIntegrity: it is not what it should be.
+  Result<bool> CheckObject(const ObjectRef& object) {
+    const std::string key = ObjectKey(object.sha256);
+    bool there = false, right = false;
+    if (quick_) {
+      WD_ASSIGN(const std::optional<ObjectInfo> info, session_.remote().Stat(key));
+      there = info.has_value();
+      right = there && info->size == object.bytes;
+    } else {
+      WD_ASSIGN(const std::optional<Sha256Digest> digest, DigestObject(session_.remote(), key));
+      there = digest.has_value();
+      right = digest == object.sha256;
+    }
+    if (!there || right) return there;
+    Error error{ErrorKind::kIntegrity, "object '" + session_.url() + "/" + key + "' is not what its name says"};
+    error.path = session_.url() + "/" + key;
+    return error;
+  }
+
+  bool IsThere(const Way& way) const {
+    for (const ObjectRef& object : way.objects) {
+      if (!is_there_.at(ObjectKey(object.sha256))) return false;
+    }
+    return true;
+  }
+
+  Result<Route> FetchRoute(const RecordEntry& target) {
+    WD_TRY(CreateFolder(folder_));
+    RouteFetch fetch(history_, PackStore(folder_), session_.jobs(), context_);
+    return fetch.PlanAndFetch(
+        target, [](const RecordEntry&) { return false; }, false);
+  }
+
+  // Whether the objects that are there lead to the record.
+  Result<> FindRouteTo(const RecordEntry& target) {
+    WD_ASSIGN(PlanInput input, history_.GatherPlan(target, {[](const RecordEntry&) { return false; }, false, true}));
+    input.cost = [&](const Way& way) { return IsThere(way) ? std::optional(way.bytes()) : std::nullopt; };
+    WD_TRY(FindRoute(input));
+    return {};
+  }
+
+  Result<> RebuildRecord(const RecordEntry& target, const Route& route) {
+    WD_ASSIGN(const OpenedTarget opened, OpenRoute(route, PackStore(folder_), "", {}, context_));
+    WD_ASSIGN(const StateDigests state, VerifyTarget(opened, context_));
+    if (state.state == target.state) return {};
+    Error error{ErrorKind::kIntegrity,
+                "record " + std::to_string(target.number) + " does not rebuild to the state that it names"};
+    error.expected = Hex(target.state);
+    error.found = Hex(state.state);
+    return error;
+  }
+
+  Session& session_;
+  RemoteHistory& history_;
+  const bool quick_;
+  const std::string folder_;
   const Context& context_;
   VerifyRemoteReport report_;
-  std::set<std::string> seen_, gone_;
+  std::map<std::string, bool> is_there_;  // by key
 };
 
 }  // namespace
 
-Result<VerifyRemoteReport> VerifyRemote(const VerifyRemoteRequest& request, const Context& context) {
-  WD_ASSIGN(const RemoteName name, ParseRemoteName(request.remote));
-  WD_ASSIGN(const std::unique_ptr<Remote> remote, OpenRemote(name.url, request.transfer, context));
-  return Prover(request, *remote, context).Run(name.revision);
+Result<VerifyRemoteReport> VerifyHistory(Session& session, bool quick, const Context& context) {
+  const std::string folder = TemporaryPath("verify");
+  Result<VerifyRemoteReport> report = HistoryVerifier(session, quick, folder, context).Run();
+  RemoveTree(folder);
+  return report;
 }
 
 }  // namespace wdelta

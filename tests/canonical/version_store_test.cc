@@ -59,7 +59,7 @@ TEST_CASE("the pointer is one request, and an empty store has none") {
   const Result<LatestVersion> latest = made.store.FindLatest();
   REQUIRE_OK(latest);
   CHECK(latest->pointer == VersionPointer{"run7", 3});
-  CHECK_FALSE(latest->seen.empty());
+  CHECK_FALSE(latest->etag.empty());
   CHECK(made.memory->Calls() == 1);
   made.memory->Erase("latest");
   const Result<std::optional<LatestVersion>> none = made.store.ReadPointer();
@@ -84,7 +84,7 @@ TEST_CASE("without a pointer the newest version with an index counts, under upda
   Result<LatestVersion> latest = made.store.FindLatest();
   REQUIRE_OK(latest);
   CHECK(latest->pointer == VersionPointer{"", 3});
-  CHECK(latest->seen.empty());
+  CHECK(latest->etag.empty());
   CHECK(made.store.KeyOf(3, "x") == "updates/weight_v000003/x");
 
   const auto memory = std::make_shared<MemoryStore>();

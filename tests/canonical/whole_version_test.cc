@@ -1,8 +1,13 @@
 #include "canonical/whole_version.h"
 
+#include <filesystem>
+
+#include "core/file.h"
+#include "core/file_counts.h"
 #include "foreign/canonical_index.h"
 #include "support/expect.h"
 #include "support/random_checkpoint.h"
+#include "walk/walk.h"
 
 namespace wdelta {
 
@@ -27,10 +32,15 @@ std::string SumOf(const std::string& content) {
   return Hex(DigestSha256(AsBytes(content)));
 }
 
+Result<WholeVersion> Wrap(const Checkpoint& checkpoint, uint64_t version) {
+  WD_ASSIGN(const CheckpointDigests digests, DigestFiles(checkpoint, {}));
+  return WrapWholeVersion(checkpoint, digests.files, version);
+}
+
 // The checkpoint `from` as it would lie in a store, in `to`.
 void WrapInto(const ScratchFolder& folder, const std::string& from, const std::string& to, uint64_t version) {
   const Checkpoint checkpoint = Opened(folder / from);
-  const Result<WholeVersion> whole = WrapWholeVersion(checkpoint, version, {});
+  const Result<WholeVersion> whole = Wrap(checkpoint, version);
   REQUIRE_OK(whole);
   for (size_t i = 0; i < checkpoint.layout().file_count(); ++i) {
     const std::string& name = checkpoint.layout().file(i).path;
@@ -42,10 +52,35 @@ void WrapInto(const ScratchFolder& folder, const std::string& from, const std::s
 
 }  // namespace
 
+TEST_CASE("one pass over a checkpoint tells the same as a pass for its state and one for each file") {
+  Dice dice(7);
+  for (int round = 0; round < 20; ++round) {
+    const ScratchFolder folder;
+    const MadeCheckpoint made = RandomCheckpoint(dice);
+    WriteCheckpoint(folder, "a", made);
+    const Checkpoint checkpoint = Opened(folder / "a");
+    FileCounts counts;
+    const Result<CheckpointDigests> digests = DigestFiles(checkpoint, {});
+    REQUIRE_OK(digests);
+    uint64_t shard_bytes = 0;
+    for (size_t i = 0; i < checkpoint.layout().shards.size(); ++i) {
+      shard_bytes += std::filesystem::file_size(checkpoint.ShardPath(i));
+    }
+    CHECK(counts.Of().read == shard_bytes);
+    CHECK(digests->identity == ProveCheckpoint(checkpoint, {})->digests());
+    REQUIRE(digests->files.size() == checkpoint.layout().file_count());
+    for (size_t i = 0; i < digests->files.size(); ++i) {
+      const Result<Bytes> bytes = ReadWholeFile(PathOfFile(checkpoint, i), 1 << 30);
+      REQUIRE_OK(bytes);
+      CHECK(digests->files[i] == DigestSha256(*bytes));
+    }
+  }
+}
+
 TEST_CASE("the list of checksums has a line for every file, and the index says which version it is") {
   const ScratchFolder folder;
   WriteCheckpoint(folder, "a", TwoShards());
-  const Result<WholeVersion> whole = WrapWholeVersion(Opened(folder / "a"), 7, {});
+  const Result<WholeVersion> whole = Wrap(Opened(folder / "a"), 7);
   REQUIRE_OK(whole);
   CHECK(ReadCanonicalIndex(whole->index)->Value("version") == "000007");
   CHECK_FALSE(ReadCanonicalIndex(whole->index)->is_delta());
@@ -81,7 +116,7 @@ TEST_CASE("a checkpoint of one file gets an index that names its tensors") {
   made.shards = {{.tensors = {Ramp("a \"quoted\"", 10), Ramp("b", 5)}}};
   WriteCheckpoint(folder, "one.safetensors", made);
   const Checkpoint checkpoint = Opened(folder / "one.safetensors");
-  const Result<WholeVersion> whole = WrapWholeVersion(checkpoint, 1, {});
+  const Result<WholeVersion> whole = Wrap(checkpoint, 1);
   REQUIRE_OK(whole);
   const Result<CanonicalIndex> index = ReadCanonicalIndex(whole->index);
   REQUIRE_OK(index);
@@ -139,9 +174,9 @@ TEST_CASE("the checksums of a delta's files are listed in the given order") {
   const ScratchFolder folder;
   folder.Write("x", "1");
   folder.Write("y", "");
-  const Result<std::string> sums = ListSums(folder.path(), {"y", "x"}, {});
+  const Result<std::vector<FileSum>> sums = ListSums(folder.path(), {"y", "x"}, {});
   REQUIRE_OK(sums);
-  CHECK(*sums == SumOf("") + "  y\n" + SumOf("1") + "  x\n");
+  CHECK(SumsText(*sums) == SumOf("") + "  y\n" + SumOf("1") + "  x\n");
   CHECK_FAILS(ListSums(folder.path(), {"z"}, {}), ErrorKind::kNotFound, "z");
 }
 

@@ -11,7 +11,7 @@ namespace wdelta {
 struct ContractTraits {
   bool writable = true;    // false: `open_writer` opens the same place for writing
   bool can_list = true;    // false: List must be kRefused
-  bool versions = true;    // tells versions and minds them; false: Write(kIfVersion) must be kRefused
+  bool etags = true;       // tells versions and minds them; false: Write(kIfEtag) must be kRefused
   bool large = false;      // also an object of 70 MiB
   unsigned listed = 1500;  // objects in the test of paging
   unsigned racers = 16;    // threads that create, or replace, the same object

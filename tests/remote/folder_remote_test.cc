@@ -36,13 +36,13 @@ Result<WriteResult> Put(Remote& remote, const std::string& key, std::string_view
   return remote.Write(key, MemorySource(AsBytes(text)), rule);
 }
 
-Result<WriteResult> Replace(Remote& remote, const std::string& key, std::string_view text, const std::string& version) {
-  return remote.Write(key, MemorySource(AsBytes(text)), WriteRule::kIfVersion, version);
+Result<WriteResult> Replace(Remote& remote, const std::string& key, std::string_view text, const std::string& etag) {
+  return remote.Write(key, MemorySource(AsBytes(text)), WriteRule::kIfEtag, etag);
 }
 
-std::string VersionOf(Remote& remote, const std::string& key) {
+std::string EtagOf(Remote& remote, const std::string& key) {
   const auto piece = remote.Read(key, 0, 0);
-  return piece.ok() ? piece->version : "none";
+  return piece.ok() ? piece->etag : "none";
 }
 
 // What conditional replacement leaves in .tmp.
@@ -247,7 +247,7 @@ TEST_CASE("processes that count in one object, each by replacing what it has rea
         const auto piece = remote->Read("count", 0, 20);
         if (!piece.ok()) _exit(1);
         const std::string next = std::to_string(std::atoi(std::string(AsText(piece->bytes)).c_str()) + 1);
-        const auto result = Replace(*remote, "count", next, piece->version);
+        const auto result = Replace(*remote, "count", next, piece->etag);
         if (!result.ok()) _exit(1);
         counted += *result == WriteResult::kWritten;
       }
@@ -265,20 +265,21 @@ TEST_CASE("processes that count in one object, each by replacing what it has rea
   CHECK(Names(folder.TreeOf(".tmp")) == Names(kOnlyTheLock));
 }
 
-TEST_CASE("a replacement of a version is younger than what it replaces, whatever the clock says") {
+TEST_CASE("a replacement on condition of an etag is younger than what it replaces, whatever the clock says") {
   const ScratchFolder folder;
   const auto remote = Open(folder.path());
   REQUIRE_OK(Put(*remote, "k", "one"));
   const timespec ahead[] = {{0, UTIME_OMIT}, {time(nullptr) + 3600, 999'999'999}};
   REQUIRE(utimensat(AT_FDCWD, (folder / "k").c_str(), ahead, 0) == 0);
-  REQUIRE_OK(Replace(*remote, "k", "two", VersionOf(*remote, "k")));
+  REQUIRE_OK(Replace(*remote, "k", "two", EtagOf(*remote, "k")));
   struct stat status;
   REQUIRE(stat((folder / "k").c_str(), &status) == 0);
   CHECK(status.st_mtim.tv_sec == ahead[1].tv_sec + 1);
   CHECK(folder.Read("k") == "two");
 }
 
-TEST_CASE("a replacement of a version that is not there creates nothing, and replaces no folder and no link") {
+TEST_CASE(
+    "a replacement on condition of an etag that is not there creates nothing, and replaces no folder and no link") {
   const ScratchFolder folder;
   const auto remote = Open(folder / "root");
   const auto outcome = [&](const std::string& key) {
@@ -294,15 +295,15 @@ TEST_CASE("a replacement of a version that is not there creates nothing, and rep
   CHECK(folder.TreeOf("root") == before);
 }
 
-TEST_CASE("a replacement of a version that fails gives the lock back and leaves the object as it was") {
+TEST_CASE("a replacement on condition of an etag that fails gives the lock back and leaves the object as it was") {
   const ScratchFolder folder;
   REQUIRE_OK(Put(*Open(folder.path()), "k", "one"));
   ErrorKind renamed = ErrorKind::kUsage, locked = ErrorKind::kUsage;
   std::thread([&] {
     const auto remote = Open(folder.path());
-    const std::string version = VersionOf(*remote, "k");
-    if (ForbidCall(__NR_renameat, EIO)) renamed = Replace(*remote, "k", "two", version).error().kind;
-    if (ForbidCall(__NR_flock, ENOLCK)) locked = Replace(*remote, "k", "two", version).error().kind;
+    const std::string etag = EtagOf(*remote, "k");
+    if (ForbidCall(__NR_renameat, EIO)) renamed = Replace(*remote, "k", "two", etag).error().kind;
+    if (ForbidCall(__NR_flock, ENOLCK)) locked = Replace(*remote, "k", "two", etag).error().kind;
   }).join();
   CHECK(renamed == ErrorKind::kLocalIo);
   CHECK(locked == ErrorKind::kLocalIo);
@@ -327,11 +328,10 @@ TEST_CASE("a stop ends the wait for the lock of a replacement") {
   const Stopping stopping;
   const auto remote = Open(folder.path(), stopping.source.token());
   REQUIRE_OK(Put(*remote, "k", "one"));
-  REQUIRE_OK(Replace(*remote, "k", "two", VersionOf(*remote, "k")));
+  REQUIRE_OK(Replace(*remote, "k", "two", EtagOf(*remote, "k")));
   const int lock = open((folder / ".tmp/replace.lock").c_str(), O_RDWR | O_CLOEXEC);
   REQUIRE(flock(lock, LOCK_EX | LOCK_NB) == 0);
-  CHECK_FAILS(remote->Write("k", stopping, WriteRule::kIfVersion, VersionOf(*remote, "k")), ErrorKind::kInterrupted,
-              "");
+  CHECK_FAILS(remote->Write("k", stopping, WriteRule::kIfEtag, EtagOf(*remote, "k")), ErrorKind::kInterrupted, "");
   close(lock);
   CHECK(folder.Read("k") == "two");
   CHECK(Names(folder.TreeOf(".tmp")) == Names(kOnlyTheLock));

@@ -37,7 +37,7 @@ TEST_CASE("each fault does what its name says") {
   REQUIRE_OK(ignored);
   CHECK(*ignored == WriteResult::kWritten);
   CHECK(content() == "new bytes");
-  const auto stale = with(Fault::kIgnoreCondition)->Write("k", new_bytes, WriteRule::kIfVersion, "no version of it");
+  const auto stale = with(Fault::kIgnoreCondition)->Write("k", new_bytes, WriteRule::kIfEtag, "no version of it");
   REQUIRE_OK(stale);
   CHECK(*stale == WriteResult::kWritten);
   const auto cut = with(Fault::kCutShort)->Read("k", 0, 100);

@@ -21,9 +21,9 @@ std::unique_ptr<Remote> Open(const std::string& url) {
   return std::move(*remote);
 }
 
-Result<ObjectPiece> ReadFrom(const std::string& answer, const std::string& version = {}) {
+Result<ObjectPiece> ReadFrom(const std::string& answer, const std::string& etag = {}) {
   const ScriptedServer server([&](const SeenRequest&) { return answer; });
-  return Open(server.url() + "/run7/")->Read("a/b", 2, 4, version);
+  return Open(server.url() + "/run7/")->Read("a/b", 2, 4, etag);
 }
 
 std::string Environment(const char* name) {
@@ -42,7 +42,7 @@ TEST_CASE("a mirror gives the range that it is asked for") {
   REQUIRE_OK(piece);
   CHECK(AsText(piece->bytes) == "cdef");
   CHECK(piece->size == 10);
-  REQUIRE_OK(remote->Read("a/b", 2, 4, piece->version));
+  REQUIRE_OK(remote->Read("a/b", 2, 4, piece->etag));
   CHECK_FAILS(remote->Read("a/b", 2, 4, "\"other\""), ErrorKind::kConflict, "changed");
   CHECK(server.seen().at(0).line == "GET /run7/a/b HTTP/1.1");
   CHECK(server.seen().at(0).Header("range") == "bytes=2-5");
@@ -105,7 +105,7 @@ TEST_CASE("nothing can be written to a mirror, and its URL holds nothing but a p
   const auto remote = Open("http://127.0.0.1:1/x");
   const MemorySource source(AsBytes("x"));
   CHECK_FAILS(remote->Write("a", source, WriteRule::kReplace), ErrorKind::kRefused, "a mirror over http is read only");
-  CHECK_FAILS(remote->Write("a", source, WriteRule::kIfVersion, "\"v1\""), ErrorKind::kRefused,
+  CHECK_FAILS(remote->Write("a", source, WriteRule::kIfEtag, "\"v1\""), ErrorKind::kRefused,
               "a mirror over http is read only");
   CHECK_FAILS(remote->Remove("a"), ErrorKind::kRefused, "a mirror over http is read only");
   CHECK_FAILS(remote->List("", "", 1), ErrorKind::kRefused, "list");

@@ -24,14 +24,14 @@ struct Rig {
   Result<WriteResult> Write(std::string_view text, WriteRule rule = WriteRule::kIfAbsent) {
     return remote->Write("k", MemorySource(AsBytes(text)), rule);
   }
-  Result<WriteResult> Replace(std::string_view text, const std::string& version) {
-    return remote->Write("k", MemorySource(AsBytes(text)), WriteRule::kIfVersion, version);
+  Result<WriteResult> Replace(std::string_view text, const std::string& etag) {
+    return remote->Write("k", MemorySource(AsBytes(text)), WriteRule::kIfEtag, etag);
   }
   // Past the faults; the version that it has now.
   std::string Put(std::string_view text) {
     const ByteSpan bytes = AsBytes(text);
     store->Put("k", {bytes.begin(), bytes.end()});
-    return std::to_string(store->Objects().at("k").version);
+    return std::to_string(store->Objects().at("k").etag);
   }
   std::string Content() { return std::string(AsText(store->Objects().at("k").bytes)); }
 
@@ -205,7 +205,7 @@ TEST_CASE("a large object is compared to its last byte, and an empty one too") {
   CHECK(*result == WriteResult::kWritten);
 }
 
-TEST_CASE("a replacement of a version whose answer was lost is found to be ours") {
+TEST_CASE("a replacement on condition of an etag whose answer was lost is found to be ours") {
   Rig rig({Fault::kLoseAnswer});
   const auto result = rig.Replace("by me", rig.Put("before"));
   REQUIRE_OK(result);
@@ -215,7 +215,7 @@ TEST_CASE("a replacement of a version whose answer was lost is found to be ours"
   CHECK(rig.store->Calls("read") == 1);
 }
 
-TEST_CASE("a replacement of a version that failed while somebody else was faster is theirs") {
+TEST_CASE("a replacement on condition of an etag that failed while somebody else was faster is theirs") {
   for (const char* theirs : {"by you", "by somebody", ""}) {
     Rig rig({Fault::kFail});
     const std::string before = rig.Put("before");

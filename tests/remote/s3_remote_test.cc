@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "core/digest.h"
 #include "remote/contract.h"
@@ -43,7 +44,7 @@ TEST_CASE(
   REQUIRE_OK(piece);
   CHECK(AsText(piece->bytes) == "cdef");
   CHECK(piece->size == 10);
-  CHECK(piece->version == "\"v1\"");
+  CHECK(piece->etag == "\"v1\"");
   const SeenRequest seen = server.seen().at(0);
   CHECK(seen.line == "GET /bucket/run7/a/b HTTP/1.1");
   CHECK(seen.Header("range") == "bytes=2-5");
@@ -109,13 +110,13 @@ std::string PointerStore(const SeenRequest& request, const std::string& etag, co
   return "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\nETag: " + etag + "\r\n\r\n";
 }
 
-Result<WriteResult> ReplaceVersion(Remote& remote, const std::string& version = "\"v1\"") {
-  return remote.Write("a/b", Hello(), WriteRule::kIfVersion, version);
+Result<WriteResult> ReplaceIfEtag(Remote& remote, const std::string& etag = "\"v1\"") {
+  return remote.Write("a/b", Hello(), WriteRule::kIfEtag, etag);
 }
 
 }  // namespace
 
-TEST_CASE("a replacement of a version names it, and tells whether the object was still that one") {
+TEST_CASE("a replacement on condition of an etag names it, and tells whether the object was still that one") {
   const Keys keys;
   struct Case {
     std::string there, answer;
@@ -131,7 +132,7 @@ TEST_CASE("a replacement of a version names it, and tells whether the object was
         Case{"\"v1\"", HttpText(412, "", ErrorXml("PreconditionFailed")), WriteResult::kChanged, 3}}) {
     const ScriptedServer server(
         [&](const SeenRequest& request) { return PointerStore(request, one.there, one.answer); });
-    const auto result = ReplaceVersion(*OpenAt(server));
+    const auto result = ReplaceIfEtag(*OpenAt(server));
     REQUIRE_OK(result);
     CHECK(*result == one.expected);
     CHECK(server.seen().size() == one.requests);
@@ -151,29 +152,31 @@ TEST_CASE("a store that knows a version only without its quotes is asked without
     return PointerStore(request, "\"v1\"", bare ? HttpText(200, kTag, "") : HttpText(412, "", ""));
   });
   const auto remote = OpenAt(server);
-  const auto same = ReplaceVersion(*remote);
+  const auto same = ReplaceIfEtag(*remote);
   REQUIRE_OK(same);
   CHECK(*same == WriteResult::kWritten);
   CHECK(server.seen().size() == 3);
-  const auto other = ReplaceVersion(*remote, "\"v0\"");
+  const auto other = ReplaceIfEtag(*remote, "\"v0\"");
   REQUIRE_OK(other);
   CHECK(*other == WriteResult::kChanged);
   CHECK(server.seen().size() == 5);
 }
 
-TEST_CASE("a replacement of a version that cannot be is refused before anything is sent, and failures are told apart") {
-  const auto replace = [](Remote& remote) { return ReplaceVersion(remote); };
+TEST_CASE(
+    "a replacement on condition of an etag that cannot be is refused before anything is sent, and failures are told "
+    "apart") {
+  const auto replace = [](Remote& remote) { return ReplaceIfEtag(remote); };
   CHECK_FAILS(Asked(HttpText(409, "", ErrorXml("ConditionalRequestConflict")), replace), ErrorKind::kTransient, "409");
   CHECK_FAILS(Asked(HttpText(404, "", ErrorXml("NoSuchBucket")), replace), ErrorKind::kNotFound, "no bucket");
   CHECK_FAILS(Asked(HttpText(501, "", ErrorXml("NotImplemented")), replace), ErrorKind::kRefused, "501");
   CHECK_FAILS(Asked(HttpText(200, "", "welcome"), replace), ErrorKind::kTransient, "not from a store");
   const Keys keys;
   const ScriptedServer server([](const SeenRequest&) { return HttpText(200, kTag, ""); });
-  CHECK_FAILS(ReplaceVersion(*OpenAt(server), ""), ErrorKind::kRefused, "version is not known");
-  CHECK_FAILS(OpenAt(server)->Write("a", Zeros((64 << 20) + 1), WriteRule::kIfVersion, "\"v1\""), ErrorKind::kRefused,
+  CHECK_FAILS(ReplaceIfEtag(*OpenAt(server), ""), ErrorKind::kRefused, "version is not known");
+  CHECK_FAILS(OpenAt(server)->Write("a", Zeros((64 << 20) + 1), WriteRule::kIfEtag, "\"v1\""), ErrorKind::kRefused,
               "sent in parts");
   const Setting endpoint("WDELTA_HF_S3_ENDPOINT", server.url());
-  CHECK_FAILS(ReplaceVersion(*Open("hf://buckets/ORG/name/run7", {})), ErrorKind::kRefused, "names no versions");
+  CHECK_FAILS(ReplaceIfEtag(*Open("hf://buckets/ORG/name/run7", {})), ErrorKind::kRefused, "names no versions");
   CHECK(server.seen().empty());
 }
 
@@ -269,6 +272,45 @@ TEST_CASE(
     CHECK(aborted == !(result.ok() && *result == WriteResult::kWritten));
     CHECK(server.seen().size() == (aborted ? 9 : 8));  // HEAD, begin, five parts, complete
   }
+}
+
+namespace {
+
+// Zeros that count how often they are read; they may know their digest.
+class CountedZeros final : public ByteSource {
+ public:
+  CountedZeros(uint64_t size, std::optional<Sha256Digest> sha256) : size_(size), sha256_(sha256) {}
+  uint64_t size() const override { return size_; }
+  Result<> ReadAt(uint64_t, MutableByteSpan out) const override {
+    std::fill(out.begin(), out.end(), uint8_t{0});
+    read += out.size();
+    return {};
+  }
+  std::optional<Sha256Digest> sha256() const override { return sha256_; }
+  mutable std::atomic<uint64_t> read = 0;
+
+ private:
+  const uint64_t size_;
+  const std::optional<Sha256Digest> sha256_;
+};
+
+}  // namespace
+
+TEST_CASE("what knows its digest is read once, to be sent, and so is every part of a large object") {
+  const Keys keys;
+  const std::string done =
+      HttpText(200, "ETag: \"e\"\r\n", "<CompleteMultipartUploadResult><ETag>x</ETag></CompleteMultipartUploadResult>");
+  const ScriptedServer server([&](const SeenRequest& request) { return MultipartStore(request, done); });
+  const Bytes zeros(100'000);
+  const CountedZeros unknown(zeros.size(), {}), known(zeros.size(), DigestSha256(zeros));
+  const CountedZeros large((64 << 20) + 1, {});
+  for (const CountedZeros* source : {&unknown, &known, &large}) {
+    REQUIRE_OK(OpenAt(server)->Write("a", *source, WriteRule::kReplace));
+  }
+  CHECK(unknown.read == 2 * zeros.size());  // it has to be hashed first
+  CHECK(known.read == zeros.size());
+  CHECK(large.read == large.size());
+  CHECK(server.seen()[1].Header("x-amz-content-sha256") == Hex(DigestSha256(zeros)));
 }
 
 TEST_CASE("S3 that asks to be slowed down says for how long") {

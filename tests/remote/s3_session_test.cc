@@ -129,7 +129,7 @@ TEST_CASE(
   const auto piece = remote->Read("a/b", 2, 4, "\"v0\"");
   REQUIRE_OK(piece);
   CHECK(AsText(piece->bytes) == "cdef");
-  CHECK(piece->version.empty());
+  CHECK(piece->etag.empty());
   CHECK(gateway.seen().at(0).line == "GET /ORG/name/run7/a/b HTTP/1.1");
   CHECK(gateway.seen().at(0).Header("if-match") == "(none)");
   CHECK(edge.seen().at(0).line == "GET /cdn?sig=1 HTTP/1.1");

@@ -33,12 +33,12 @@ class Contract {
     Replacement();
     Versions();
     Race(WriteRule::kIfAbsent);
-    if (traits_.versions) {
-      ReplacementOfVersion();
+    if (traits_.etags) {
+      ReplacementIfEtag();
       LostAnswers();
-      Race(WriteRule::kIfVersion);
+      Race(WriteRule::kIfEtag);
     } else {
-      CHECK_FAILS(writer_->Write(home_ + "x", MemorySource({}), WriteRule::kIfVersion, "1"), ErrorKind::kRefused, "");
+      CHECK_FAILS(writer_->Write(home_ + "x", MemorySource({}), WriteRule::kIfEtag, "1"), ErrorKind::kRefused, "");
     }
     Names();
     if (traits_.can_list) {
@@ -63,18 +63,18 @@ class Contract {
     return home_ + name;
   }
 
-  WriteResult Write(const std::string& key, ByteSpan bytes, WriteRule rule, const std::string& version = {}) {
-    const auto result = writer_->Write(key, MemorySource(bytes), rule, version);
+  WriteResult Write(const std::string& key, ByteSpan bytes, WriteRule rule, const std::string& etag = {}) {
+    const auto result = writer_->Write(key, MemorySource(bytes), rule, etag);
     INFO("writing ", key, ": ", Outcome(result));
     REQUIRE(result.ok());
     return *result;
   }
 
   // As whoever writes sees it; a mirror in between may name it otherwise.
-  std::string VersionOf(const std::string& key) {
+  std::string EtagOf(const std::string& key) {
     const auto piece = writer_->Read(key, 0, 1);
     REQUIRE_OK(piece);
-    return piece->version;
+    return piece->etag;
   }
 
   void CheckWhole(const std::string& key, ByteSpan bytes) {
@@ -183,41 +183,41 @@ class Contract {
     Write(key, AsBytes("one version"), WriteRule::kReplace);
     const auto one = remote_->Read(key, 0, 3);
     REQUIRE_OK(one);
-    if (!traits_.versions) return;
-    CHECK_FALSE(one->version.empty());
-    const auto rest = remote_->Read(key, 3, kAll, one->version);
+    if (!traits_.etags) return;
+    CHECK_FALSE(one->etag.empty());
+    const auto rest = remote_->Read(key, 3, kAll, one->etag);
     REQUIRE_OK(rest);
     CHECK(AsText(rest->bytes) == " version");
-    CHECK(rest->version == one->version);
+    CHECK(rest->etag == one->etag);
     Write(key, AsBytes("another version"), WriteRule::kReplace);
-    CHECK_FAILS(remote_->Read(key, 3, kAll, one->version), ErrorKind::kConflict, "");
+    CHECK_FAILS(remote_->Read(key, 3, kAll, one->etag), ErrorKind::kConflict, "");
     const auto other = remote_->Read(key, 0, kAll);
     REQUIRE_OK(other);
-    CHECK(other->version != one->version);
+    CHECK(other->etag != one->etag);
   }
 
-  void ReplacementOfVersion() {
-    const auto replace = [&](const std::string& key, std::string_view text, const std::string& version) {
-      return Write(key, AsBytes(text), WriteRule::kIfVersion, version);
+  void ReplacementIfEtag() {
+    const auto replace = [&](const std::string& key, std::string_view text, const std::string& etag) {
+      return Write(key, AsBytes(text), WriteRule::kIfEtag, etag);
     };
     const std::string key = Key("pointers/one"), other = Key("pointers/other");
     Write(key, AsBytes("first"), WriteRule::kReplace);
-    const std::string first = VersionOf(key);
+    const std::string first = EtagOf(key);
     CHECK(replace(key, "the second", first) == WriteResult::kWritten);
     CheckWhole(key, AsBytes("the second"));
     CHECK(replace(key, "third, too late", first) == WriteResult::kChanged);
     CheckWhole(key, AsBytes("the second"));
-    const std::string second = VersionOf(key);
+    const std::string second = EtagOf(key);
     CHECK(second != first);
     CHECK(replace(key, "a third", second) == WriteResult::kWritten);
     CheckWhole(key, AsBytes("a third"));
-    const std::string third = VersionOf(key);
+    const std::string third = EtagOf(key);
     Write(key, AsBytes("a fourth, by another rule"), WriteRule::kReplace);
     CHECK(replace(key, "fifth", third) == WriteResult::kChanged);
     CheckWhole(key, AsBytes("a fourth, by another rule"));
-    CHECK_FAILS(writer_->Write(key, MemorySource({}), WriteRule::kIfVersion), ErrorKind::kRefused, "version");
+    CHECK_FAILS(writer_->Write(key, MemorySource({}), WriteRule::kIfEtag), ErrorKind::kRefused, "version");
 
-    const std::string fourth = VersionOf(key);
+    const std::string fourth = EtagOf(key);
     REQUIRE_OK(writer_->Remove(key));
     for (const std::string& gone : {key, home_ + "pointers/never/there"}) {
       CHECK(replace(gone, "x", fourth) == WriteResult::kChanged);
@@ -236,13 +236,13 @@ class Contract {
     };
     const std::string key = Key("pointers/of-lost-answers");
     Write(key, AsBytes("first"), WriteRule::kReplace);
-    const std::string first = VersionOf(key);
+    const std::string first = EtagOf(key);
     const auto won = writer({Fault::kFail, Fault::kLoseAnswer, Fault::kLoseAnswer})
-                         ->Write(key, MemorySource(AsBytes("the second")), WriteRule::kIfVersion, first);
+                         ->Write(key, MemorySource(AsBytes("the second")), WriteRule::kIfEtag, first);
     REQUIRE_OK(won);
     CHECK(*won == WriteResult::kWritten);
-    const auto lost = writer({Fault::kLoseAnswer})
-                          ->Write(key, MemorySource(AsBytes("third, too late")), WriteRule::kIfVersion, first);
+    const auto lost =
+        writer({Fault::kLoseAnswer})->Write(key, MemorySource(AsBytes("third, too late")), WriteRule::kIfEtag, first);
     REQUIRE_OK(lost);
     CHECK(*lost == WriteResult::kChanged);
     CheckWhole(key, AsBytes("the second"));
@@ -251,11 +251,11 @@ class Contract {
   // One attempt to create. One to replace may end in passing trouble, and is repeated: that is what some stores answer
   // to those who come late by a moment only.
   static std::string WriteInRace(Remote& remote, const std::string& key, const std::string& content, WriteRule rule,
-                                 const std::string& version) {
+                                 const std::string& etag) {
     for (unsigned attempts = 1;; ++attempts) {
-      const auto result = remote.Write(key, MemorySource(AsBytes(content)), rule, version);
+      const auto result = remote.Write(key, MemorySource(AsBytes(content)), rule, etag);
       const bool passing = !result.ok() && result.error().kind == ErrorKind::kTransient;
-      if (passing && rule == WriteRule::kIfVersion && attempts < 20) continue;
+      if (passing && rule == WriteRule::kIfEtag && attempts < 20) continue;
       if (!result.ok()) return Outcome(result);
       if (*result == WriteResult::kWritten) return "written";
       return (*result == WriteResult::kExists) == (rule == WriteRule::kIfAbsent) ? "late" : "for the wrong reason";
@@ -267,7 +267,7 @@ class Contract {
     for (int round = 0; round < 4; ++round) {
       const std::string key = Key((if_absent ? "race/" : "race-of-pointers/") + std::to_string(round));
       if (!if_absent) Write(key, AsBytes("at the start"), WriteRule::kReplace);
-      const std::string version = if_absent ? "" : VersionOf(key);
+      const std::string etag = if_absent ? "" : EtagOf(key);
       std::vector<std::unique_ptr<Remote>> handles;
       for (unsigned i = 0; i < traits_.racers; ++i) handles.push_back(open_writer_());
       std::vector<std::string> contents;
@@ -278,7 +278,7 @@ class Contract {
       for (unsigned i = 0; i < traits_.racers; ++i) {
         threads.emplace_back([&, i] {
           for (--waiting; waiting > 0;) std::this_thread::yield();
-          outcomes[i] = WriteInRace(*handles[i], key, contents[i], rule, version);
+          outcomes[i] = WriteInRace(*handles[i], key, contents[i], rule, etag);
         });
       }
       for (std::thread& thread : threads) thread.join();

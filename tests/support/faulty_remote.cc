@@ -18,20 +18,19 @@ class FaultyRemote final : public Remote {
   const std::string& url() const override { return inner_->url(); }
   std::vector<std::pair<std::string, std::string>> Describe() override { return inner_->Describe(); }
 
-  Result<ObjectPiece> Read(const std::string& key, uint64_t offset, uint64_t length,
-                           const std::string& version) override {
+  Result<ObjectPiece> Read(const std::string& key, uint64_t offset, uint64_t length, const std::string& etag) override {
     const Fault fault = Next("read", key);
-    auto piece = Suffer(fault, [&] { return inner_->Read(key, offset, length, version); });
+    auto piece = Suffer(fault, [&] { return inner_->Read(key, offset, length, etag); });
     if (!piece.ok() || piece->bytes.empty()) return piece;
     if (fault == Fault::kCutShort) piece->bytes.resize(piece->bytes.size() / 2);
     if (fault == Fault::kFlipBit) piece->bytes[piece->bytes.size() / 2] ^= 0x10;
     return piece;
   }
   Result<WriteResult> Write(const std::string& key, const ByteSource& source, WriteRule rule,
-                            const std::string& version) override {
+                            const std::string& etag) override {
     const Fault fault = Next("write", key);
     if (fault == Fault::kIgnoreCondition) rule = WriteRule::kReplace;
-    return Suffer(fault, [&] { return inner_->Write(key, source, rule, version); });
+    return Suffer(fault, [&] { return inner_->Write(key, source, rule, etag); });
   }
   Result<std::optional<ObjectInfo>> Stat(const std::string& key) override {
     return Suffer(Next("stat", key), [&] { return inner_->Stat(key); });

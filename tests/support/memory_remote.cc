@@ -31,7 +31,7 @@ std::map<std::string, MemoryStore::Object> MemoryStore::Objects() const {
 
 void MemoryStore::Put(const std::string& key, Bytes bytes) {
   const std::lock_guard lock(mutex_);
-  objects_[key] = {std::move(bytes), Now(), ++versions_};
+  objects_[key] = {std::move(bytes), Now(), ++etags_};
 }
 
 void MemoryStore::Erase(const std::string& key) {
@@ -45,8 +45,7 @@ class MemoryRemote final : public Remote {
 
   const std::string& url() const override { return url_; }
 
-  Result<ObjectPiece> Read(const std::string& key, uint64_t offset, uint64_t length,
-                           const std::string& version) override {
+  Result<ObjectPiece> Read(const std::string& key, uint64_t offset, uint64_t length, const std::string& etag) override {
     WD_TRY(Begin("read", key));
     const std::lock_guard lock(store_->mutex_);
     const auto found = store_->objects_.find(key);
@@ -55,8 +54,8 @@ class MemoryRemote final : public Remote {
     const MemoryStore::Object& object = found->second;
     ObjectPiece piece;
     piece.size = object.bytes.size();
-    piece.version = std::to_string(object.version);
-    if (!version.empty() && version != piece.version)
+    piece.etag = std::to_string(object.etag);
+    if (!etag.empty() && etag != piece.etag)
       return Error{ErrorKind::kConflict, "object '" + key + "' in '" + url_ + "' changed while it was read"};
     if (offset < piece.size) {
       const ByteSpan part = ByteSpan(object.bytes).subspan(offset, std::min(length, piece.size - offset));
@@ -66,18 +65,18 @@ class MemoryRemote final : public Remote {
   }
 
   Result<WriteResult> Write(const std::string& key, const ByteSource& source, WriteRule rule,
-                            const std::string& version) override {
+                            const std::string& etag) override {
     WD_TRY(Begin("write", key));
-    WD_TRY(CheckVersionIsNamed(rule, version));
+    WD_TRY(CheckEtagIsNamed(rule, etag));
     Bytes bytes(source.size());
     WD_TRY(source.ReadAt(0, bytes));
     const std::lock_guard lock(store_->mutex_);
     const auto found = store_->objects_.find(key);
     const bool there = found != store_->objects_.end();
     if (rule == WriteRule::kIfAbsent && there) return WriteResult::kExists;
-    if (rule == WriteRule::kIfVersion && (!there || std::to_string(found->second.version) != version))
+    if (rule == WriteRule::kIfEtag && (!there || std::to_string(found->second.etag) != etag))
       return WriteResult::kChanged;
-    store_->objects_[key] = {std::move(bytes), store_->Now(), ++store_->versions_};
+    store_->objects_[key] = {std::move(bytes), store_->Now(), ++store_->etags_};
     return WriteResult::kWritten;
   }
 

@@ -17,7 +17,7 @@ class MemoryStore {
   struct Object {
     Bytes bytes;
     int64_t modified = 0;
-    uint64_t version = 0;
+    uint64_t etag = 0;
   };
 
   // What time it is by the store's clock; the machine's unless a test sets another.
@@ -40,7 +40,7 @@ class MemoryStore {
   std::function<int64_t()> clock_;
   std::map<std::string, Object> objects_;
   std::map<std::string, uint64_t> calls_;
-  uint64_t versions_ = 0;
+  uint64_t etags_ = 0;
 };
 
 std::unique_ptr<Remote> OpenMemoryRemote(std::shared_ptr<MemoryStore> store, const StopToken& stop = {});

@@ -71,8 +71,8 @@ auto Asked(const std::string& answer, Do&& work) {
 }
 
 inline Result<ObjectPiece> ReadFrom(const std::string& answer, uint64_t offset = 2, uint64_t length = 4,
-                                    const std::string& version = {}) {
-  return Asked(answer, [&](Remote& remote) { return remote.Read("a/b", offset, length, version); });
+                                    const std::string& etag = {}) {
+  return Asked(answer, [&](Remote& remote) { return remote.Read("a/b", offset, length, etag); });
 }
 
 inline const MemorySource& Hello() {

@@ -1,4 +1,4 @@
-#include "sync/collection_fence.h"
+#include "sync/gc_fence.h"
 
 #include <chrono>
 #include <future>
@@ -11,6 +11,7 @@
 #include "support/memory_remote.h"
 #include "support/random_checkpoint.h"
 #include "sync/record_commit.h"
+#include "wdelta.h"
 
 namespace wdelta {
 
@@ -32,18 +33,16 @@ class ToAndFro {
     for (const char* name : {"one.wdp", "there.wdp", "back.wdp"}) Push(name);
     const auto remote = OpenMemoryRemote(store);
     RemoteHistory history(*remote);
-    PackRequest anchor;
-    anchor.inputs = {folder_ / "one"};
-    anchor.anchor = true;
-    anchor.output = folder_ / "anchor.wdp";
+    const auto one = Checkpoint::Open(folder_ / "one", {}, [](const std::string&) {});
+    REQUIRE_OK(one);
     uint64_t wire_bytes = 0;
     const auto newest = history.Read(3);
     REQUIRE_OK(newest);
-    REQUIRE_OK(AddAnchor(history, **newest, anchor, 1, {}, &wire_bytes));
+    REQUIRE_OK(AddAnchor(history, **newest, *one, folder_ / "anchor.wdp", 1, {}, &wire_bytes));
     CHECK(wire_bytes == 0);  // the anchor of record 1 is used again
-    const Result<Way> there = DescribePack(folder_ / "there.wdp", {});
+    const Result<ReadyPack> there = CheckPack(folder_ / "there.wdp", {});
     REQUIRE_OK(there);
-    garbage = *there;
+    garbage = there->AsWay(1);
     now += 1000;
   }
 
@@ -55,7 +54,7 @@ class ToAndFro {
     REQUIRE_OK(number);
     std::shared_ptr<const Record> tip;
     if (*number > 0) tip = *history.Read(*number);
-    const auto pack = InspectPack(folder_ / name, Trust::kWhole, {});
+    const auto pack = CheckPack(folder_ / name, {});
     REQUIRE_OK(pack);
     const auto committed = CommitPack(history, tip.get(), *pack, {RandomHex(16), {}}, false, 1, {});
     REQUIRE_OK(committed);

@@ -1,4 +1,4 @@
-#include "sync/collection_fence.h"
+#include "sync/gc_fence.h"
 
 #include <utility>
 
@@ -10,29 +10,15 @@ namespace {
 
 constexpr double kPollPause = 0.1;  // seconds
 
-// All objects below `prefix`, and how old each is by the store's clock.
-struct Aged {
-  std::string key;
-  double age = 0;
-};
-Result<std::vector<Aged>> ListAged(Remote& remote, const std::string& prefix) {
-  std::vector<Aged> all;
-  std::string after;
-  for (;;) {
-    WD_ASSIGN(const ObjectPage page, remote.List(prefix, after, 1000));
-    for (const ObjectInfo& object : page.objects) {
-      all.push_back({object.key, static_cast<double>(page.now - object.modified)});
-    }
-    if (!page.more || page.objects.empty()) return all;
-    after = page.objects.back().key;
-  }
+double AgeOf(const ObjectInfo& object, const Listing& listing) {
+  return static_cast<double>(listing.now - object.modified);
 }
 
 Result<std::set<std::string>> LivingSweeps(Remote& remote) {
-  WD_ASSIGN(const std::vector<Aged> sweeps, ListAged(remote, kSweepPrefix));
+  WD_ASSIGN(const Listing sweeps, ListAll(remote, kSweepPrefix));
   std::set<std::string> living;
-  for (const Aged& sweep : sweeps) {
-    if (sweep.age < kSweepDead) living.insert(sweep.key);
+  for (const ObjectInfo& sweep : sweeps.objects) {
+    if (AgeOf(sweep, sweeps) < kSweepDead) living.insert(sweep.key);
   }
   return living;
 }
@@ -44,14 +30,11 @@ Result<> WriteNew(Remote& remote, const std::string& key) {
 
 }  // namespace
 
-// Only the sweeps that are there at first count.
+// Only the sweeps that are there at first count: later ones see the pins.
 Result<> WaitForSweeps(Remote& remote, const Context& context) {
   Result<std::set<std::string>> at_first = LivingSweeps(remote);
-  if (!at_first.ok()) {
-    const ErrorKind why = at_first.error().kind;
-    if (why == ErrorKind::kRefused || why == ErrorKind::kDenied) return {};
-    return at_first.TakeError();
-  }
+  if (!at_first.ok() && CannotList(at_first.error())) return {};
+  if (!at_first.ok()) return at_first.TakeError();
   if (!at_first->empty()) context.note("waiting for a collection of garbage, because old objects are to be kept");
   const Stopwatch watch;
   for (std::set<std::string> waiting = *at_first; !waiting.empty() && watch.seconds() < kSweepDead;) {
@@ -74,7 +57,7 @@ Result<Pins> Pins::Put(Remote& remote, const std::vector<ObjectRef>& objects, co
 }
 
 Pins::~Pins() {
-  // What cannot be removed holds an object for a while longer than needed, and no more.
+  // A pin that cannot be removed keeps its object a while longer than needed, and does no other harm.
   for (const std::string& key : keys_) static_cast<void>(remote_->Remove(key));
 }
 
@@ -90,13 +73,13 @@ Sweep::~Sweep() {
 Result<Sweep> Sweep::Announce(Remote& remote) {
   Sweep sweep(remote);
   WD_TRY(WriteNew(remote, sweep.key_));
-  WD_ASSIGN(const std::vector<Aged> sweeps, ListAged(remote, kSweepPrefix));
-  for (const Aged& other : sweeps) {
+  WD_ASSIGN(const Listing sweeps, ListAll(remote, kSweepPrefix));
+  for (const ObjectInfo& other : sweeps.objects) {
     if (other.key == sweep.key_) continue;
-    if (other.age < kSweepDead) {
+    if (AgeOf(other, sweeps) < kSweepDead) {
       return Error{ErrorKind::kBusy,
                    "somebody else collects the garbage of '" + remote.url() + "' since " +
-                       std::to_string(static_cast<int64_t>(other.age)) + " s",
+                       std::to_string(static_cast<int64_t>(AgeOf(other, sweeps))) + " s",
                    "try again later; one that was killed counts for five minutes"};
     }
     WD_TRY(remote.Remove(other.key));
@@ -105,14 +88,15 @@ Result<Sweep> Sweep::Announce(Remote& remote) {
 }
 
 Result<std::set<std::string>> PinnedObjects(Remote& remote, double life, bool tidy) {
-  WD_ASSIGN(const std::vector<Aged> pins, ListAged(remote, kPinPrefix));
+  WD_ASSIGN(const Listing pins, ListAll(remote, kPinPrefix));
   std::set<std::string> pinned;
   const size_t begin = std::string_view(kPinPrefix).size(), digits = 2 * Sha256Digest{}.size();
-  for (const Aged& pin : pins) {
+  for (const ObjectInfo& pin : pins.objects) {
     if (pin.key.size() <= begin + digits) continue;
     const std::string sha256 = pin.key.substr(begin, digits);
-    if (pin.age < life) pinned.insert(kObjectPrefix + sha256.substr(0, 2) + "/" + sha256);
-    if (pin.age >= life && tidy) WD_TRY(remote.Remove(pin.key));
+    const bool holds = AgeOf(pin, pins) < life;
+    if (holds) pinned.insert(kObjectPrefix + sha256.substr(0, 2) + "/" + sha256);
+    if (!holds && tidy) WD_TRY(remote.Remove(pin.key));
   }
   return pinned;
 }

@@ -1,0 +1,12 @@
+// Verify, of a whole history in a store.
+#include "sync/verify_history.h"
+#include "wdelta.h"
+
+namespace wdelta {
+
+Result<VerifyRemoteReport> VerifyRemote(const VerifyRemoteRequest& request, const Context& context) {
+  WD_ASSIGN(Session session, Session::Open(request.remote, request.transfer, context));
+  return VerifyHistory(session, request.quick, context);
+}
+
+}  // namespace wdelta

@@ -1,0 +1,71 @@
+// What keeps gc and a pusher from harming each other.
+//
+// An object that a pusher uploads is safe because it is young: gc never removes an object younger than its grace
+// period. An object that was there already may be old, and unneeded until now. It is not enough that the pusher looks
+// for it after the commit: a gc that read the records before the commit may remove it after that look. So each
+// announces what it is about to do before it looks at what the other does.
+//
+//   the pusher  pins the object, then waits for the sweeps under way, then looks whether the object is still there
+//   gc          announces a sweep, then reads pins and records, then removes
+//
+// Whichever comes second sees the first. A tag announces something, too, so tagging waits as well. All this happens
+// before the commit, so that a crash leaves a pin and no damage. Pins and sweeps are small objects of the store, see
+// wdelta-remote(5). Those that a crash leaves count only for a while. A push that reuses nothing neither pins nor
+// waits.
+#pragma once
+
+#include <set>
+
+#include "core/stopwatch.h"
+#include "history/record.h"
+#include "remote/remote.h"
+#include "reports.h"
+
+namespace wdelta {
+
+inline constexpr const char* kPinPrefix = "pins/";
+inline constexpr const char* kSweepPrefix = "sweeps/";
+inline constexpr double kSweepSeconds = 60;    // after that gc removes nothing more under one announcement
+inline constexpr double kSweepDead = 300;      // after that pushers no longer wait for a sweep: its gc was killed
+inline constexpr double kLeastPinLife = 3600;  // seconds for which a pin holds, or the grace period if that is longer
+
+// Pins on objects, removed when this goes out of scope.
+class Pins {
+ public:
+  // Returns when no sweep that began before can remove the objects any more. Whether they are still there is for the
+  // caller to see. On a remote that cannot be listed it does not wait.
+  static Result<Pins> Put(Remote& remote, const std::vector<ObjectRef>& objects, const Context& context);
+  Pins(Pins&&) = default;
+  ~Pins();
+
+ private:
+  explicit Pins(Remote& remote) : remote_(&remote) {}
+  Remote* remote_;
+  std::vector<std::string> keys_;
+};
+
+// Returns when the sweeps under way are over: all later ones see the pins and tags that were written before. On a
+// remote that cannot be listed it does not wait.
+Result<> WaitForSweeps(Remote& remote, const Context& context);
+
+// A sweep of gc, from its announcement to the end of its scope. There is one at a time.
+class Sweep {
+ public:
+  // kBusy while another gc sweeps.
+  static Result<Sweep> Announce(Remote& remote);
+  Sweep(Sweep&& other) noexcept;
+  ~Sweep();
+  // Nothing more may be removed: another sweep has to be announced, and pins and records read again.
+  bool over() const { return watch_.seconds() > kSweepSeconds; }
+
+ private:
+  explicit Sweep(Remote& remote);
+  Remote* remote_;
+  std::string key_;
+  Stopwatch watch_;
+};
+
+// The keys of the objects that have a pin younger than `life` seconds. With `tidy`, older pins are removed.
+Result<std::set<std::string>> PinnedObjects(Remote& remote, double life, bool tidy);
+
+}  // namespace wdelta
