@@ -130,7 +130,7 @@ Result<> FolderRemote::CreateRoot() {
   return {};
 }
 
-// Somebody else may have created the folder a moment ago without its name being on disk yet, so the first write into
+// Another process may have created the folder a moment ago without its name being on disk yet, so the first write into
 // each folder syncs the one that holds it.
 Result<> FolderRemote::SyncOnce(const Descriptor& holder, const std::string& way) {
   {
@@ -273,7 +273,7 @@ Result<ObjectPage> FolderRemote::List(const std::string& prefix, const std::stri
   return page;
 }
 
-Result<> FolderRemote::Remove(const std::string& key) {  // after a stop, too: whoever removes something then tidies up
+Result<> FolderRemote::Remove(const std::string& key) {  // after a stop, too: a removal then tidies up
   WD_TRY(CheckKey(key));
   const auto place = FindPlace(root_, key, nullptr);
   if (!place.ok() && place.error().kind == ErrorKind::kNotFound) return {};

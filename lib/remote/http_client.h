@@ -2,15 +2,16 @@
 //
 // A client keeps its connections and may be used from several threads at once. Whatever status a server answers is an
 // answer; an error is what keeps an answer from arriving: kTransient (no connection, cut off, too slow), kDenied (the
-// server's certificate does not convince), kIntegrity (longer than allowed, or coded in a way nobody asked for),
+// server's certificate does not convince), kIntegrity (longer than allowed, or coded in a way that was not asked for),
 // kInterrupted (RequestStop() was called).
 //
 // After RequestStop() nothing new is sent, and nothing more is read. A change that has been sent whole is different:
-// the server may be about to carry it out, and whoever tidies up would come before it. Its answer is waited for, a
-// moment.
+// the server may be about to carry it out, and a removal that tidies up would come before it. So the client waits a
+// moment for its answer.
 //
-// Redirects are answers too: who follows one decides what may go along. Only http and https are spoken, certificates
-// are always checked, and the usual proxy variables count. Errors name a URL without what could be secret in it.
+// Redirects are answers too: the caller that follows one decides what may go along. Only http and https are spoken,
+// certificates are always checked, and the usual proxy variables count. Errors name a URL without what could be secret
+// in it.
 #pragma once
 
 #include <memory>

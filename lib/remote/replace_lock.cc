@@ -12,10 +12,10 @@ namespace wdelta {
 
 namespace {
 
-constexpr timespec kPoll{0, 1'000'000};  // whoever has the lock has it for less
+constexpr timespec kPoll{0, 1'000'000};  // the lock is held for less
 
-// Whether the name still leads to the open file. Somebody may have tidied up while we waited, and then the next one
-// locks another file of that name.
+// Whether the name still leads to the open file. Another process may have tidied up while we waited, and then the next
+// one locks another file of that name.
 Result<bool> IsStillThere(const Descriptor& folder, const Descriptor& file, const std::string& path) {
   struct stat ours, theirs;
   if (fstat(file.get(), &ours) != 0) return FolderError("look at", path, errno);

@@ -143,7 +143,7 @@ class S3Remote final : public Remote {
     S3Call call;
     call.method = "DELETE";
     call.key = key;
-    call.past_stop = StopRequested();  // whoever removes something now tidies up
+    call.past_stop = StopRequested();  // a removal after that tidies up
     WD_ASSIGN(const HttpAnswer answer, session_.Send(call));
     if (answer.status == 200 || answer.status == 204) return {};
     Error error = session_.Explain(answer, key);
