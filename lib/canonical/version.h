@@ -9,10 +9,10 @@
 #include <string_view>
 
 #include "core/result.h"
+#include "history/record.h"
 
 namespace wdelta {
 
-inline constexpr const char* kLatestKey = "latest";
 inline constexpr const char* kVersionPrefix = "updates/";
 inline constexpr uint64_t kMaxVersion = 999'999'999'999;
 inline constexpr uint64_t kMaxPointerBytes = 4096;

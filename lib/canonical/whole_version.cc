@@ -72,51 +72,38 @@ std::string PathOfFile(const Checkpoint& checkpoint, size_t number) {
 
 namespace {
 
-// One shard, front to back: SHA-256 of the whole file, and on the way the digests of the tensors that lie in it.
-class ShardDigest {
- public:
-  ShardDigest(const Checkpoint& checkpoint, std::span<const uint32_t> tensors, std::vector<TensorDigest>& digests,
-              const StopToken& stop)
-      : checkpoint_(checkpoint), tensors_(tensors), digests_(digests), stop_(stop) {}
-
-  Result<Sha256Digest> Run(const std::string& path, const std::function<void(uint64_t)>& passed) {
-    WD_ASSIGN(const File file, File::OpenForRead(path));
-    WD_ASSIGN(const FileIdentity identity, file.Identify());
-    for (const uint32_t number : tensors_) {
-      const Tensor& tensor = checkpoint_.tensors()[number];
-      WD_TRY(Pass(file, tensor.offset, {}));  // the header, before the first of them
-      TensorHasher hasher(tensor.name, tensor.dtype, tensor.shape);
-      WD_TRY(Pass(file, tensor.offset + tensor.bytes, [&](ByteSpan block) {
-        hasher.Add(DigestBlock(block));
-        passed(block.size());
-      }));
-      digests_[number] = hasher.Finish();
-    }
-    WD_TRY(Pass(file, identity.size, {}));
-    return sha256_.Finish();
-  }
-
- private:
-  Result<> Pass(const File& file, uint64_t end, const std::function<void(ByteSpan block)>& visit) {
-    while (at_ < end) {
-      WD_TRY(stop_.Check());
-      const MutableByteSpan block = MutableByteSpan(block_).first(std::min<uint64_t>(kBlockBytes, end - at_));
-      WD_TRY(file.ReadAt(at_, block));
-      sha256_.Update(block);
-      if (visit) visit(block);
-      at_ += block.size();
+// One shard, front to back: SHA-256 of the file, and on the way the digests of the tensors that lie in it, which are
+// given in the order of their data.
+Result<Sha256Digest> DigestShard(const Checkpoint& checkpoint, size_t shard, std::span<const uint32_t> tensors,
+                                 std::vector<TensorDigest>& digests, const std::function<void(uint64_t)>& passed,
+                                 const StopToken& stop) {
+  WD_ASSIGN(const File file, File::OpenForRead(checkpoint.ShardPath(shard)));
+  WD_ASSIGN(const FileIdentity identity, file.Identify());
+  Sha256 sha256;
+  Bytes block(kBlockBytes);
+  uint64_t at = 0;
+  const auto pass = [&](uint64_t end, TensorHasher* hasher) -> Result<> {
+    while (at < end) {
+      WD_TRY(stop.Check());
+      const MutableByteSpan part = MutableByteSpan(block).first(std::min(kBlockBytes, end - at));
+      WD_TRY(file.ReadAt(at, part));
+      sha256.Update(part);
+      if (hasher) hasher->Add(DigestBlock(part));
+      if (hasher) passed(part.size());
+      at += part.size();
     }
     return {};
+  };
+  for (const uint32_t number : tensors) {
+    const Tensor& tensor = checkpoint.tensors()[number];
+    TensorHasher hasher(tensor.name, tensor.dtype, tensor.shape);
+    WD_TRY(pass(tensor.offset, nullptr));  // the header, before the first of them
+    WD_TRY(pass(tensor.offset + tensor.bytes, &hasher));
+    digests[number] = hasher.Finish();
   }
-
-  const Checkpoint& checkpoint_;
-  const std::span<const uint32_t> tensors_;
-  std::vector<TensorDigest>& digests_;
-  const StopToken& stop_;
-  Bytes block_ = Bytes(kBlockBytes);
-  Sha256 sha256_;
-  uint64_t at_ = 0;
-};
+  WD_TRY(pass(identity.size, nullptr));
+  return sha256.Finish();
+}
 
 }  // namespace
 
@@ -142,8 +129,7 @@ Result<CheckpointDigests> DigestFiles(const Checkpoint& checkpoint, const Contex
   WD_TRY(RunOrdered<Sha256Digest>(
       layout.shards.size(), LimitsFor(context),
       [&](uint64_t shard, unsigned) {
-        return ShardDigest(checkpoint, tensors_of(shard), tensors, context.stop)
-            .Run(checkpoint.ShardPath(shard), passed);
+        return DigestShard(checkpoint, shard, tensors_of(shard), tensors, passed, context.stop);
       },
       [&](uint64_t, const Sha256Digest& sha256) -> Result<> {
         digests.files.push_back(sha256);

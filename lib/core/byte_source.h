@@ -23,7 +23,7 @@ class ByteSource {
 // Bytes in memory; they must outlive it.
 class MemorySource final : public ByteSource {
  public:
-  explicit MemorySource(ByteSpan bytes) : bytes_(bytes) {}
+  explicit MemorySource(ByteSpan bytes, std::optional<Sha256Digest> sha256 = {}) : bytes_(bytes), sha256_(sha256) {}
   uint64_t size() const override { return bytes_.size(); }
   Result<> ReadAt(uint64_t offset, MutableByteSpan out) const override {
     if (offset > bytes_.size() || out.size() > bytes_.size() - offset) {
@@ -32,9 +32,11 @@ class MemorySource final : public ByteSource {
     if (!out.empty()) std::memcpy(out.data(), bytes_.data() + offset, out.size());
     return {};
   }
+  std::optional<Sha256Digest> sha256() const override { return sha256_; }
 
  private:
   ByteSpan bytes_;
+  std::optional<Sha256Digest> sha256_;
 };
 
 // Part of a file; the file must outlive it.

@@ -18,6 +18,10 @@ namespace wdelta {
 struct FileCount {
   uint64_t opened = 0;             // how often
   uint64_t read = 0, written = 0;  // bytes
+  FileCount& operator+=(const FileCount& more) {
+    opened += more.opened, read += more.read, written += more.written;
+    return *this;
+  }
 };
 
 class FileCounts {
@@ -30,10 +34,22 @@ class FileCounts {
 
   // The sum over all files whose path, as it was opened, contains `part`. A file that is written under a temporary
   // name counts under that name, which is beside the final one: ".NAME.wdelta-...".
-  FileCount Of(std::string_view part = {}) const;
+  FileCount Of(std::string_view part = {}) const {
+    FileCount sum;
+    for (const auto& [path, count] : All()) {
+      if (path.find(part) != std::string::npos) sum += count;
+    }
+    return sum;
+  }
   // Every file by its path, to be printed when a promise is broken.
-  std::map<std::string, FileCount> All() const;
-  void Forget();
+  std::map<std::string, FileCount> All() const {
+    const std::lock_guard lock(mutex_);
+    return files_;
+  }
+  void Forget() {
+    const std::lock_guard lock(mutex_);
+    files_.clear();
+  }
 
   // The calls of core/file.cc.
   static void Opened(const std::string& path) { Add(path, {.opened = 1}); }
@@ -42,9 +58,11 @@ class FileCounts {
 
  private:
   static void Add(const std::string& path, const FileCount& more) {
-    if (FileCounts* counts = current_.load(std::memory_order_acquire)) counts->Count(path, more);
+    FileCounts* counts = current_.load(std::memory_order_acquire);
+    if (!counts) return;
+    const std::lock_guard lock(counts->mutex_);
+    counts->files_[path] += more;
   }
-  void Count(const std::string& path, const FileCount& more);
 
   inline static std::atomic<FileCounts*> current_ = nullptr;
   mutable std::mutex mutex_;

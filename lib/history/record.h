@@ -3,8 +3,8 @@
 // each is made by create-if-absent at a key that follows from its number, so that one write is both the commit and the
 // check for a conflict. They are never changed and never deleted. wdelta-remote(5) has the bytes.
 //
-// So that a reader who is hundreds of records behind needs few reads, a record repeats what matters of some records
-// before it (FirstCovered): from any record a walk over 500 earlier ones takes six reads at most.
+// A record repeats what matters of some records before it (FirstCovered), so that a reader that is hundreds of records
+// behind needs few reads: from any record a walk over 500 earlier ones takes six reads at most.
 #pragma once
 
 #include <memory>
@@ -67,7 +67,7 @@ struct Record {
 uint64_t FirstCovered(uint64_t number);
 
 // The last field, "check", is the beginning of the SHA-256 of all bytes before it: a bit that flips on the way to a
-// reader must not get into what that reader writes.
+// reader must not get into the records that this reader writes.
 std::string RecordText(const Record& record);
 // How the text of a record ends, given all before.
 std::string RecordCheck(std::string_view text);
@@ -93,7 +93,7 @@ struct TipHint {
 std::string TipHintText(const TipHint& hint);
 Result<TipHint> ParseTipHint(ByteSpan bytes);
 
-// A name for a record. It keeps the record's objects from being collected.
+// A name for a record. gc keeps the objects that lead to it.
 struct Tag {
   uint64_t number = 0;
   Sha256Digest state{};
@@ -112,5 +112,7 @@ inline constexpr const char* kRecordPrefix = "records/";
 inline constexpr const char* kObjectPrefix = "objects/";
 inline constexpr const char* kWayPrefix = "ways/";
 inline constexpr const char* kTagPrefix = "tags/";
+// The pointer of a store of versions for other systems (canonical/): a history never begins beside one.
+inline constexpr const char* kLatestKey = "latest";
 
 }  // namespace wdelta

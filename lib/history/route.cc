@@ -10,7 +10,7 @@ namespace {
 struct Arrival {
   uint64_t cost = 0, ways = 0;
   size_t from = 0;           // place of the record before on the plan; meaningless without a way or with an anchor
-  const Way* way = nullptr;  // null: one has it
+  const Way* way = nullptr;  // null: the caller has it
 };
 
 bool IsBetter(uint64_t cost, uint64_t ways, const std::optional<Arrival>& than) {

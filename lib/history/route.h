@@ -14,7 +14,7 @@ struct RouteWay {
 };
 
 struct Route {
-  uint64_t start = 0;  // the record whose state one has and begins with; 0: begins with an anchor
+  uint64_t start = 0;  // the record whose state the caller has and the route begins with; 0: it begins with an anchor
   std::vector<RouteWay> ways;
   uint64_t bytes = 0;  // to be fetched, as `cost` told
 };
@@ -22,7 +22,7 @@ struct Route {
 struct PlanInput {
   std::vector<RecordEntry> entries;  // consecutive, rising; the last is the target
   std::vector<AddedWay> added;       // anchors and jumps that were announced afterwards
-  // The states that one has already.
+  // Whether the caller has the state of this record already.
   std::function<bool(const RecordEntry& entry)> have;
   // Bytes to fetch for a way; nullopt: it cannot be had.
   std::function<std::optional<uint64_t>(const Way& way)> cost;

@@ -36,7 +36,7 @@ struct AwsProfile {
 Result<AwsProfile> ReadAwsProfile();
 
 // How to reach S3, by the environment and the selected profile; empty where nothing is said. A file that cannot be read
-// is passed over: whoever looks for credentials in it reports that.
+// is ignored here: the search for credentials reports it.
 struct AwsSettings {
   std::string endpoint{}, region{}, ca_bundle{};
   bool path_style = false;

@@ -126,7 +126,7 @@ Result<> FolderRemote::CreateRoot() {
   return {};
 }
 
-// Somebody else may have created the folder a moment ago without its name being on disk yet, so the first write into
+// Another process may have created the folder a moment ago without its name being on disk yet, so the first write into
 // each folder syncs the one that holds it.
 Result<> FolderRemote::SyncOnce(const Descriptor& holder, const std::string& way) {
   {

@@ -1,13 +1,13 @@
 // file:// as a remote: a folder of this machine or of a file server, where the path of a file below the folder is the
 // key of an object.
 //
-// An object is written under a random name in ROOT/.tmp, synced, and then linked to its name: link() creates a name if
-// nobody has, on local file systems and on NFS, and readers see whole objects only. What a crash leaves in .tmp is
-// removed a day later by somebody's next write. On a file system in memory nothing is synced.
+// A write puts an object under a random name into ROOT/.tmp, syncs it, and then links it to its name: link() fails if
+// the name exists, on local file systems and on NFS, and readers see whole objects only. What a crash leaves in .tmp is
+// removed by the next write a day later. On a file system in memory nothing is synced.
 //
-// A file's number, size and time are the version of an object. There is no call that replaces a file only if it is
-// still the same, so whoever does that compares and renames under a lock (replace_lock.h), which the other writes do
-// not take.
+// The etag of an object is made of the file's number, size and time. No system call replaces a file only if it is still
+// the same, so a conditional replacement compares and renames under a lock (replace_lock.h), which other writes do not
+// take.
 //
 // No symbolic link below ROOT is followed. ROOT itself may be one; it is created by the first write.
 #pragma once

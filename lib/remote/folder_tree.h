@@ -1,5 +1,5 @@
 // A folder and what lies below it, by descriptor: every step goes from an open folder to a name in it and never through
-// a symbolic link, so that a key cannot lead out of the folder whoever else writes there.
+// a symbolic link, so that a key cannot lead out of the folder, whatever other programs write there.
 #pragma once
 
 #include <sys/stat.h>

@@ -6,11 +6,12 @@
 // kInterrupted (a stop was requested).
 //
 // After a stop nothing new is sent, and nothing more is read. A change that has been sent whole is different:
-// the server may be about to carry it out, and whoever tidies up would come before it. Its answer is waited for, a
-// moment.
+// the server may be about to carry it out, and a removal that tidies up would come before it. So the client waits a
+// moment for its answer.
 //
-// Redirects are answers too: who follows one decides what may go along. Only http and https are spoken, certificates
-// are always checked, and the usual proxy variables count. Errors name a URL without what could be secret in it.
+// Redirects are answers too: the caller that follows one decides what may go along. Only http and https are spoken,
+// certificates are always checked, and the usual proxy variables count. Errors name a URL without what could be secret
+// in it.
 #pragma once
 
 #include <memory>

@@ -13,8 +13,8 @@ namespace {
 
 constexpr double kPoll = 0.001;  // seconds; whoever has the lock has it for less
 
-// Whether the name still leads to the open file. Somebody may have tidied up while we waited, and then the next one
-// locks another file of that name.
+// Whether the name still leads to the open file. Another process may have tidied up while we waited, and then the next
+// one locks another file of that name.
 Result<bool> IsStillThere(const Descriptor& folder, const Descriptor& file, const std::string& path) {
   struct stat ours, theirs;
   if (fstat(file.get(), &ours) != 0) return FolderError("look at", path, errno);

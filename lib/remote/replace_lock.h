@@ -1,4 +1,4 @@
-// The moment between looking at a file of a folder and replacing it, in which nobody else may do the same.
+// The moment between looking at a file of a folder and replacing it, in which no other process may do the same.
 //
 // It is the kernel's lock on a file in ROOT/.tmp that stays there for good. Processes of one host exclude each other,
 // and so do the threads of one; those of several hosts do if the file server passes on locks. It is held for the time

@@ -7,10 +7,10 @@
 //
 // The answer to a conditional write may be lost after the store has done the work. So when an attempt of
 // Write(kIfAbsent) or Write(kIfEtag) failed and a later one finds the object there or changed, or none came through
-// at all, the object is read back: if it holds our bytes, the write was ours. Whoever competes for a key therefore
-// writes something that nobody else would, such as an id of the writer. An object that nobody has touched, after a
+// at all, the object is read back: if it holds our bytes, the write was ours. Writers that compete for a key therefore
+// write something that no other writer would, such as an id of their own. An object that is unchanged after a
 // Write(kIfEtag) of which no attempt came through, leaves the failure as it is. What cannot be told is that ours was
-// there, its answer lost, and was replaced by somebody who had read it: that is kChanged, too.
+// there, its answer lost, and was replaced by a writer that had read it: that is kChanged, too.
 #pragma once
 
 #include <functional>

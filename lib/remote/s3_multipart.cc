@@ -26,19 +26,6 @@ double Rest(unsigned attempt, double asked) {
   return 0.1 * (2u << (2 * attempt)) + std::clamp(asked, 0.0, 60.0);
 }
 
-// Bytes in memory with their digest.
-class HashedPart final : public ByteSource {
- public:
-  explicit HashedPart(ByteSpan bytes) : bytes_(bytes), sha256_(DigestSha256(bytes)) {}
-  uint64_t size() const override { return bytes_.size(); }
-  Result<> ReadAt(uint64_t offset, MutableByteSpan out) const override { return bytes_.ReadAt(offset, out); }
-  std::optional<Sha256Digest> sha256() const override { return sha256_; }
-
- private:
-  const MemorySource bytes_;
-  const Sha256Digest sha256_;
-};
-
 class Upload {
  public:
   Upload(S3Session& session, const std::string& key, const ByteSource& source)
@@ -99,8 +86,7 @@ class Upload {
     return error;
   }
 
-  // Parts that nobody completes are kept, and paid for, until somebody says
-  // this.
+  // The store keeps parts of an upload that is never completed, and bills them, until this is said.
   void Abort() {
     S3Call call;
     call.method = "DELETE";
@@ -117,7 +103,7 @@ class Upload {
     const uint64_t offset = index * part_size_;
     Bytes bytes(std::min(part_size_, source_.size() - offset));
     WD_TRY(source_.ReadAt(offset, bytes));
-    const HashedPart part(bytes);
+    const MemorySource part(bytes, DigestSha256(bytes));
     for (unsigned attempt = 0;; ++attempt) {
       Result<std::string> etag = TrySendPart(index, part);
       if (etag.ok() || etag.error().kind != ErrorKind::kTransient) return etag;

@@ -37,7 +37,7 @@ class S3Session {
   // bytes are.
   Result<HttpAnswer> Send(const S3Call& call);
 
-  // What went wrong, for an answer that is no success. `key` as in S3Call.
+  // What went wrong, for an answer that is not a success. `key` as in S3Call.
   Error Explain(const HttpAnswer& answer, const std::optional<std::string>& key);
 
   const S3Address& address() const { return first_address_; }  // as the user gave it; the region may be another by now

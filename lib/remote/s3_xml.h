@@ -19,7 +19,7 @@ struct XmlElement {
   std::string text;
 };
 
-// Every answer goes through this one. kIntegrity for what is no well-formed document within the limits.
+// Every answer goes through this one. kIntegrity for anything but a well-formed document within the limits.
 Result<std::vector<XmlElement>> ReadXml(ByteSpan document);
 
 struct S3Listing {

@@ -18,7 +18,7 @@ struct PushOptions {
   std::string base{}, mirror{};  // paths; at most one is given
   KeepBase keep_base = KeepBase::kLink;
   bool anchor = false;              // without a base, send the whole checkpoint
-  bool rebase = false;              // compute against the newest record, whoever pushed it
+  bool rebase = false;              // compute against the newest record, also if another pusher made it
   bool single_writer = false;       // no other process pushes: the store need not keep conditions
   uint64_t anchor_every = 0;        // add an anchor when the last one is so many records back; 0: never
   std::string ready{}, released{};  // markers (trainer_handshake.h)

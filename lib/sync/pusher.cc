@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include "canonical/version_store.h"
 #include "core/stopwatch.h"
 #include "local/trainer_handshake.h"
 #include "sync/record_info.h"
@@ -77,7 +76,7 @@ class Pusher {
       WD_ASSIGN(tip_, history_.Read(number));
       return {};
     }
-    WD_ASSIGN(const std::optional<LatestVersion> other, VersionStore(session_.remote()).ReadPointer());
+    WD_ASSIGN(const std::optional<ObjectInfo> other, session_.remote().Stat(kLatestKey));
     if (!other) return {};
     return Error{ErrorKind::kConflict, "'" + url() + "' holds versions for other systems, not a history",
                  "push with '--format canonical', or begin a history at a remote of its own"};
@@ -93,7 +92,7 @@ class Pusher {
   Sha256Digest TipState() const { return tip_ ? tip_->entry.state : Sha256Digest{}; }
   uint64_t TipNumber() const { return tip_ ? tip_->entry.number : 0; }
 
-  // A store that takes no notice of create-if-absent would let two pushers write the same record.
+  // A store that ignores create-if-absent would let two pushers write the same record.
   Result<> CheckStore() {
     if (options_.single_writer || (home_ && home_->store_was_checked())) return {};
     WD_ASSIGN(const bool keeps, KeepsCreateIfAbsent(session_.remote(), context_.note));
@@ -110,28 +109,25 @@ class Pusher {
     WD_ASSIGN(std::optional<SpooledPush> spool, home_->ReadSpool());
     if (!spool) return false;
     WD_ASSIGN(std::optional<RecordEntry> entry, FindCommitted(*spool));
-    Result<ReadyPack> checked = CheckPack(home_->spool_path(), context_);
-    if (!checked.ok()) {  // the spool is only a help: what it was is pushed again, or is in the history
-      if (checked.error().kind == ErrorKind::kInterrupted) return checked.TakeError();
-      context_.note("the pack of an interrupted push cannot be used and is dropped: " + checked.error().message);
-      home_->DropSpool();
-      return false;
-    }
-    const ReadyPack pack = std::move(*checked);
-    if (!entry && TipState() == spool->base_state) {
+    Result<ReadyPack> pack = CheckPack(home_->spool_path(), context_);
+    if (!pack.ok()) {  // the spool is only a help: without it the source is pushed again, unless it is in the history
+      if (pack.error().kind == ErrorKind::kInterrupted) return pack.TakeError();
+      context_.note("the pack of an interrupted push cannot be used and is dropped: " + pack.error().message);
+    } else if (!entry && TipState() == spool->base_state) {
       spool->number = TipNumber() + 1;
       WD_TRY(home_->WriteSpool(*spool));
-      WD_ASSIGN(const bool won, Commit(pack, *spool));
-      if (won) entry = tip_->entry;
+      WD_ASSIGN(const bool won, Commit(*pack, *spool));
+      // The record that is there may be its own: the last request of a push that was killed can arrive this late.
+      WD_ASSIGN(entry, won ? Result(std::optional(tip_->entry)) : FindCommitted(*spool));
     }
     if (!entry) {
-      context_.note("a push was interrupted and somebody else has pushed since: its pack is dropped");
+      if (pack.ok()) context_.note("a push was interrupted and somebody else has pushed since: its pack is dropped");
       home_->DropSpool();
       return false;
     }
     context_.note("an interrupted push was finished: record " + std::to_string(entry->number));
     if (!spool->tag.empty()) WD_TRY(WriteTag(session_.remote(), spool->tag, *entry, false));
-    WD_TRY(Base().Advance(pack, nullptr));
+    if (pack.ok()) WD_TRY(Base().Advance(*pack, nullptr));
     home_->DropSpool();
     // Others may have pushed since; the same source pushed again on top of theirs would be there twice.
     if (is_pack || options_.step != spool->step || options_.tag != spool->tag) return false;
@@ -283,7 +279,7 @@ class Pusher {
     return {};
   }
 
-  // False: somebody else was faster; the tip is then the new one.
+  // False: another push was faster; tip_ is then its record.
   Result<bool> Commit(const ReadyPack& pack, const SpooledPush& spool) {
     WD_ASSIGN(const std::optional<Committed> committed,
               CommitPack(history_, tip_.get(), pack, {spool.writer, spool.step}, options_.single_writer,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "canonical/version.h"
 #include "core/text.h"
 
 namespace wdelta {
@@ -249,7 +248,7 @@ Result<PlanInput> RemoteHistory::GatherPlan(const RecordEntry& target, const Pla
   std::vector<RecordEntry> backwards;
   std::optional<TipHint> hint;
   uint64_t chain_bytes = 0;  // of the deltas so far, and of the anchor that they begin with
-  bool rooted = false;       // at something one has, or at an anchor
+  bool rooted = false;       // at a state that the caller has, or at an anchor
   for (uint64_t last = target.number; last > 0 && !rooted; last = FirstCovered(last) - 1) {
     WD_ASSIGN(const std::vector<RecordEntry> entries, Entries(FirstCovered(last), last));
     for (size_t i = entries.size(); i > 0 && !rooted; --i) {
@@ -258,8 +257,8 @@ Result<PlanInput> RemoteHistory::GatherPlan(const RecordEntry& target, const Pla
       rooted = scope.have(entry) || !entry.delta;
       if (!scope.have(entry)) chain_bytes += entry.delta ? entry.delta->bytes() : entry.anchor->bytes();
     }
-    // Whoever has something goes back to it, unless the deltas so far are dearer than any anchor. Whoever has nothing
-    // needs no more than the newest anchor.
+    // A caller that has some state goes back to it, unless the deltas so far are larger than any anchor. A caller that
+    // has none needs no more than the newest anchor.
     if (rooted || scope.thorough || (scope.has_any && chain_bytes < target.bytes_total)) continue;
     WD_ASSIGN(hint, ReadHint());
     for (const uint64_t number : hint->anchors) {

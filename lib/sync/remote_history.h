@@ -14,11 +14,11 @@
 
 namespace wdelta {
 
-// What has become of a history since one last saw it.
+// What became of a history since it was last read.
 enum class SinceThen { kSame, kGrew, kWentBackwards };
 struct News {
   SinceThen since = SinceThen::kSame;
-  std::string mark;  // size and time of the record that one has: another mark means another record; empty: not told
+  std::string mark;  // size and time of the record in question: another mark means another record; empty: not told
 };
 
 class RemoteHistory {
@@ -28,7 +28,7 @@ class RemoteHistory {
   Remote& remote() const { return remote_; }
 
   // The number of the newest record, 0 for an empty history. Begins at the hint, which may be old or missing, and looks
-  // further.
+  // further from there.
   Result<uint64_t> FindTip();
   // Forgets where the end was: others may have gone on since.
   void LookAgain();
@@ -43,22 +43,22 @@ class RemoteHistory {
   // The record that a name stands for; kNotFound if there is none.
   Result<RecordEntry> Resolve(const Revision& revision);
 
-  // The entries up to `target` as far back as a plan may need them: to a record that one has, or to an anchor, and the
-  // anchors and jumps among them that were announced later, where these may pay. The caller adds `cost`.
+  // The entries up to `target`, as far back as a plan may need them: to a record that the caller has, or to an anchor;
+  // and the anchors and jumps among them that were announced later, where these may pay. The caller adds `cost`.
   struct PlanScope {
     std::function<bool(const RecordEntry&)> have;
     bool has_any = false;   // `have` is true for some record
-    bool thorough = false;  // look for all announced ways, whatever that costs: the cheap ones were not to be had
+    bool thorough = false;  // read all announced ways, however many requests that takes: the cheap ones were gone
   };
   Result<PlanInput> GatherPlan(const RecordEntry& target, const PlanScope& scope);
 
-  // Writes the record at its key. False: somebody else has written that number.
+  // Writes the record at its key. False: another push has written that number.
   Result<bool> Append(const Record& record);
   // Announces an anchor or a jump; one that is there already is success.
   Result<> Announce(const AddedWay& added);
 
   Result<TipHint> ReadHint();
-  // Moves the hint on; trouble with it is no failure of the push, so it only comes back as text to note.
+  // Advances the hint. A push does not fail because of the hint, so trouble with it only comes back as text to note.
   std::optional<std::string> MoveHint(uint64_t number, std::optional<uint64_t> anchor);
   Result<std::vector<std::pair<std::string, Tag>>> ReadTags();
   // All anchors and jumps that were announced, by listing; by the hint where the remote cannot list.

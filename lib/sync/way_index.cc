@@ -90,7 +90,7 @@ Result<std::vector<uint32_t>> TensorDigestsOf(Remote& remote, const RecordEntry&
 Result<FileChoice> ChoiceOf(Remote& remote, const RecordEntry& entry, const FileChoice& given) {
   if (!given.include.empty() || !given.exclude.empty()) return given;
   Result<std::unique_ptr<DeltaReader>> reader = OpenWayIndex(remote, entry.delta ? *entry.delta : *entry.anchor);
-  if (!reader.ok() && reader.error().kind == ErrorKind::kNotFound) return given;  // collected as garbage
+  if (!reader.ok() && reader.error().kind == ErrorKind::kNotFound) return given;  // gc removed it
   if (!reader.ok()) return reader.TakeError();
   const Layout& layout = (*reader)->index().layout;
   return FileChoice{layout.include, layout.exclude};

@@ -14,8 +14,8 @@ Result<std::unique_ptr<DeltaReader>> OpenWayIndex(Remote& remote, const Way& way
 Result<std::vector<uint32_t>> TensorDigestsOf(Remote& remote, const RecordEntry& entry,
                                               const std::vector<std::string_view>& names);
 
-// Which files beside the weights were chosen for a record when it was pushed: whoever compares something with it has to
-// choose in the same way. The default where that can no longer be read, or where `given` says something else.
+// Which files beside the weights were chosen for a record when it was pushed: a checkpoint that is compared with the
+// record has to be opened with the same choice. `given`, if it says anything, or if the record's pack is gone.
 Result<FileChoice> ChoiceOf(Remote& remote, const RecordEntry& entry, const FileChoice& given);
 
 }  // namespace wdelta

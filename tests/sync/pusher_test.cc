@@ -22,6 +22,34 @@ Session WithFaultsAt(const PushedRun& run, std::string prefix) {
   }));
 }
 
+// A remote that keeps what is written to one key for itself, and says that the connection broke.
+class Keeping final : public Remote {
+ public:
+  Keeping(std::unique_ptr<Remote> inner, std::string key, Bytes* kept)
+      : inner_(std::move(inner)), key_(std::move(key)), kept_(kept) {}
+  const std::string& url() const override { return inner_->url(); }
+  Result<ObjectPiece> Read(const std::string& key, uint64_t offset, uint64_t length, const std::string& etag) override {
+    return inner_->Read(key, offset, length, etag);
+  }
+  Result<WriteResult> Write(const std::string& key, const ByteSource& source, WriteRule rule,
+                            const std::string& etag) override {
+    if (key != key_) return inner_->Write(key, source, rule, etag);
+    kept_->resize(source.size());
+    WD_TRY(source.ReadAt(0, *kept_));
+    return Error{ErrorKind::kTransient, "no connection"};
+  }
+  Result<std::optional<ObjectInfo>> Stat(const std::string& key) override { return inner_->Stat(key); }
+  Result<ObjectPage> List(const std::string& prefix, const std::string& after, unsigned limit) override {
+    return inner_->List(prefix, after, limit);
+  }
+  Result<> Remove(const std::string& key) override { return inner_->Remove(key); }
+
+ private:
+  const std::unique_ptr<Remote> inner_;
+  const std::string key_;
+  Bytes* const kept_;
+};
+
 }  // namespace
 
 TEST_CASE("a push reads base, source and its own pack once each, and opens the pack once") {
@@ -114,6 +142,26 @@ TEST_CASE("what an interrupted push left is finished by the next one") {
   REQUIRE_OK(pushed);
   CHECK(pushed->record.number == 3);
   CHECK(run.Noted("an interrupted push was finished: record 2"));
+}
+
+TEST_CASE("a record of a push that was killed may arrive while the next one finishes it, and is not doubled") {
+  const PushedRun run;
+  run.PushMany(1);
+  run.WriteModel("2", 2);
+  Bytes late;  // the record that the first push sent, and nobody has seen yet
+  {
+    Session killed(std::make_unique<Keeping>(OpenMemoryRemote(run.store), RecordKey(2), &late));
+    CHECK_FALSE(PushToHistory(killed, {.source = run.folder / "2"}, run.context).ok());
+  }
+  REQUIRE_FALSE(late.empty());
+  Session next(WithFaults(OpenMemoryRemote(run.store), [&](std::string_view method, const std::string& key) {
+    if (method == "write" && key == RecordKey(2)) run.store->Put(key, late);
+    return Fault::kNone;
+  }));
+  const auto pushed = PushToHistory(next, {.source = run.folder / "2"}, run.context);
+  REQUIRE_OK(pushed);
+  CHECK(pushed->record.number == 2);
+  CHECK(run.Keys(kRecordPrefix).size() == 2);
 }
 
 TEST_CASE("a spool that cannot be read stops no push") {
