@@ -1,5 +1,5 @@
 // Apply: a base and deltas become a checkpoint, a new one or the base itself.
-#include "calls/hex_identity.h"
+#include "checkpoint/hex_identity.h"
 #include "foreign/open_target.h"
 #include "walk/in_place.h"
 #include "wdelta.h"

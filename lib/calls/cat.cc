@@ -1,5 +1,5 @@
 // Looking inside: the index of a delta or a checkpoint, or one tensor's bytes.
-#include "calls/hex_identity.h"
+#include "checkpoint/hex_identity.h"
 #include "foreign/foreign.h"
 #include "walk/chain.h"
 #include "wdelta.h"

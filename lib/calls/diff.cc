@@ -1,5 +1,5 @@
 // Diff: what changed between two checkpoints, or what a delta changes.
-#include "calls/hex_identity.h"
+#include "checkpoint/hex_identity.h"
 #include "foreign/foreign.h"
 #include "foreign/open_target.h"
 #include "stats/tally_walk.h"

@@ -1,7 +1,7 @@
 // Which record is this folder? Told by digests: no weights travel.
 #include <algorithm>
 
-#include "calls/hex_identity.h"
+#include "checkpoint/hex_identity.h"
 #include "sync/record_info.h"
 #include "sync/session.h"
 #include "sync/way_index.h"

@@ -1,7 +1,7 @@
 // Pack: two checkpoints, deltas with their base, or one checkpoint become something to ship.
 #include <algorithm>
 
-#include "calls/hex_identity.h"
+#include "checkpoint/hex_identity.h"
 #include "foreign/export.h"
 #include "foreign/open_target.h"
 #include "walk/rebuild.h"

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "calls/hex_identity.h"
+#include "checkpoint/hex_identity.h"
 #include "foreign/foreign.h"
 #include "foreign/open_target.h"
 #include "stats/encodings.h"

@@ -1,6 +1,6 @@
 // Verify: is a checkpoint, a delta, or a folder that a pull keeps what it should be?
 
-#include "calls/hex_identity.h"
+#include "checkpoint/hex_identity.h"
 #include "foreign/foreign.h"
 #include "foreign/open_target.h"
 #include "local/replica.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <ctime>
 
-#include "calls/hex_identity.h"
+#include "checkpoint/hex_identity.h"
 #include "canonical/publish_base.h"
 #include "canonical/version_upload.h"
 #include "canonical/whole_version.h"

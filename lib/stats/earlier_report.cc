@@ -3,7 +3,7 @@
 
 #include "core/file.h"
 #include "core/json.h"
-#include "wdelta.h"
+#include "stats_report.h"
 
 namespace wdelta {
 

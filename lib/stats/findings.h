@@ -1,7 +1,7 @@
 // What is unusual in a report, in sentences: the things that somebody who looks at it every day would point at.
 #pragma once
 
-#include "wdelta.h"
+#include "stats_report.h"
 
 namespace wdelta {
 

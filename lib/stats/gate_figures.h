@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "wdelta.h"
+#include "stats_report.h"
 
 namespace wdelta {
 

@@ -2,7 +2,7 @@
 #include <map>
 #include <tuple>
 
-#include "wdelta.h"
+#include "stats_report.h"
 
 namespace wdelta {
 

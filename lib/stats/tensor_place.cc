@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "wdelta.h"
+#include "stats_report.h"
 
 namespace wdelta {
 

@@ -5,7 +5,7 @@
 #include "local/pusher_state.h"
 #include "sync/record_commit.h"
 #include "sync/session.h"
-#include "wdelta.h"
+#include "reports.h"
 
 namespace wdelta {
 

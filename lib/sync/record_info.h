@@ -2,7 +2,7 @@
 #pragma once
 
 #include "history/record.h"
-#include "wdelta.h"
+#include "reports.h"
 
 namespace wdelta {
 

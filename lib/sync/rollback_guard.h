@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "wdelta.h"
+#include "reports.h"
 
 namespace wdelta {
 
