@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <random>
 
+#include "core/file_counts.h"
 #include "core/parallel.h"
 
 namespace wdelta {
@@ -62,17 +63,20 @@ std::string TemporaryFolder() {
 
 Result<File> File::OpenForRead(const std::string& path) {
   WD_ASSIGN(const int descriptor, OpenRegular(path, O_RDONLY));
+  FileCounts::Opened(path);
   return File(descriptor, path);
 }
 
 Result<File> File::OpenForUpdate(const std::string& path) {
   WD_ASSIGN(const int descriptor, OpenRegular(path, O_RDWR | O_NOFOLLOW));
+  FileCounts::Opened(path);
   return File(descriptor, path);
 }
 
 Result<File> File::CreateNew(const std::string& path) {
   const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (descriptor < 0) return SystemError("create", path, errno);
+  FileCounts::Opened(path);
   return File(descriptor, path);
 }
 
@@ -96,6 +100,7 @@ Result<FileIdentity> File::Identify() const {
 }
 
 Result<> File::ReadAt(uint64_t offset, MutableByteSpan out) const {
+  FileCounts::Read(path_, out.size());
   while (!out.empty()) {
     const ssize_t got = pread(descriptor_, out.data(), out.size(), static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
@@ -112,6 +117,7 @@ Result<> File::ReadAt(uint64_t offset, MutableByteSpan out) const {
 }
 
 Result<> File::WriteAt(uint64_t offset, ByteSpan data) const {
+  FileCounts::Written(path_, data.size());
   while (!data.empty()) {
     const ssize_t put = pwrite(descriptor_, data.data(), data.size(), static_cast<off_t>(offset));
     if (put < 0 && errno == EINTR) continue;
