@@ -3,8 +3,7 @@
 // nothing else would prove a whole one, or tell a damaged delta from a wrong base.
 #pragma once
 
-#include "checkpoint/checkpoint.h"
-#include "wdelta.h"
+#include "walk/rebuild.h"
 
 namespace wdelta {
 
@@ -27,12 +26,13 @@ std::vector<FileSum> ParseSums(std::string_view text);
 // The list of checksums for the files of a delta.
 Result<std::string> ListSums(const std::string& folder, const std::vector<std::string>& files);
 
-// Proves the files of a fetched version by the list that came with it (kIntegrity); false: none did.
-Result<bool> ProveFetched(const std::string& folder);
+// Compares the files of a fetched version with the list that came with it, if there is one. kIntegrity.
+Result<> CheckSums(const std::string& folder);
 
-// Turns a fetched version into the checkpoint that it was: proved, if it can be (kIntegrity), with the index that a
-// checkpoint has, and without files that are no part of one. Done twice it changes nothing.
-Result<> UnwrapWholeVersion(const std::string& folder, const Context& context);
+// Turns a fetched whole version into the checkpoint that it was: with the index that a checkpoint has, and without
+// files that are no part of one. One read proves it and compares its files with the list that came with it
+// (kIntegrity). A version without a list is named in a note. Done twice it changes nothing.
+Result<Proof> UnwrapWholeVersion(const std::string& folder, const Context& context);
 
 // Where file `number` of a checkpoint's layout lies.
 std::string PathOfFile(const Checkpoint& checkpoint, size_t number);
