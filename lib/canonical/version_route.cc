@@ -10,21 +10,15 @@ uint64_t VersionWay::bytes() const {
   return sum;
 }
 
-uint64_t VersionRoute::bytes() const {
-  uint64_t sum = whole ? whole->bytes() : 0;
-  for (const VersionWay& delta : deltas) sum += delta.bytes();
-  return sum;
-}
-
-std::vector<PlanRow> VersionRoute::Rows() const {
-  std::vector<PlanRow> rows;
-  if (whole) rows.push_back({0, whole->version, whole->bytes(), whole->bytes()});
+std::vector<PlanStep> VersionRoute::Steps() const {
+  std::vector<PlanStep> steps;
+  if (whole) steps.push_back({0, whole->version, whole->bytes(), whole->bytes()});
   uint64_t before = start;
   for (const VersionWay& delta : deltas) {
-    rows.push_back({before, delta.version, delta.bytes(), delta.bytes()});
+    steps.push_back({before, delta.version, delta.bytes(), delta.bytes()});
     before = delta.version;
   }
-  return rows;
+  return steps;
 }
 
 Result<VersionRoute> FindRoute(VersionStore& store, uint64_t target, const std::function<bool(uint64_t)>& is_here,

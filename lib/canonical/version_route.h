@@ -1,11 +1,11 @@
-// What leads to a version: a whole version, or one that is here, or the model that the run began with; and all deltas
-// after that. There are no shorter ways.
+// The route to a version: a start (a whole version in the store, one on this machine, or the run's first model) and
+// every delta after it. There are no shortcuts.
 #pragma once
 
 #include <functional>
 
 #include "canonical/version_store.h"
-#include "wdelta.h"
+#include "sync/lineage.h"
 
 namespace wdelta {
 
@@ -19,12 +19,11 @@ struct VersionRoute {
   uint64_t start = 0;
   std::optional<VersionWay> whole;  // absent: the start is here
   std::vector<VersionWay> deltas;   // rising
-  uint64_t bytes() const;
-  std::vector<PlanRow> Rows() const;
+  std::vector<PlanStep> Steps() const;
 };
 
-// `is_here`: asked with each version, from the target on backwards. `has_base`: the model that the run began with is,
-// too. kNotFound: it does not lead anywhere.
+// `is_here` is asked with each version, from the target on backwards. `has_base`: the model that the run began with is
+// here. kNotFound: there is no route.
 Result<VersionRoute> FindRoute(VersionStore& store, uint64_t target, const std::function<bool(uint64_t)>& is_here,
                                bool has_base);
 

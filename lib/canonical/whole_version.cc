@@ -3,14 +3,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
+#include <map>
 #include <mutex>
-#include <set>
 
 #include "canonical/version.h"
 #include "core/byte_source.h"
 #include "core/json_object.h"
 #include "core/parallel.h"
+#include "core/path.h"
 #include "foreign/canonical_index.h"
 
 namespace wdelta {
@@ -35,17 +35,79 @@ std::string MadeIndex(const Checkpoint& checkpoint) {
   return index.Text();
 }
 
-Result<> CheckBySums(const std::string& folder, std::string_view sums, const StopToken& stop) {
-  for (const auto& [expected, name] : ParseSums(sums)) {
-    WD_TRY(CheckCompanionPath(name));
-    WD_ASSIGN(const Sha256Digest found, DigestFile(folder + "/" + name, stop));
-    if (found == expected) continue;
-    Error error{ErrorKind::kIntegrity, "'" + name + "' does not have the SHA-256 that came with it"};
-    error.path = folder + "/" + name;
-    error.expected = Hex(expected);
-    error.found = Hex(found);
-    return error;
+Result<> CompareSum(const std::string& folder, const FileSum& sum, const Sha256Digest& found) {
+  if (found == sum.sha256) return {};
+  Error error{ErrorKind::kIntegrity, "'" + sum.name + "' does not have the SHA-256 that came with it"};
+  error.path = folder + "/" + sum.name;
+  error.expected = Hex(sum.sha256);
+  error.found = Hex(found);
+  return error;
+}
+
+Result<std::optional<std::vector<FileSum>>> ReadSums(const std::string& folder) {
+  const std::string path = folder + "/" + kSumsFile;
+  if (access(path.c_str(), F_OK) != 0) return std::optional<std::vector<FileSum>>();
+  WD_ASSIGN(const Bytes text, ReadWholeFile(path, kMaxSumsBytes));
+  std::vector<FileSum> sums = ParseSums(AsText(text));
+  for (const FileSum& sum : sums) WD_TRY(CheckCompanionPath(sum.name));
+  return std::optional(std::move(sums));
+}
+
+// Computes the SHA-256 of every file of a checkpoint on the walk that also computes its state.
+class FileHashes final : public Sink {
+ public:
+  explicit FileHashes(const Checkpoint& checkpoint) : checkpoint_(checkpoint) {}
+  const std::string& path() const override { return checkpoint_.path(); }
+  Result<> Begin() override {
+    hashes_ = std::vector<Sha256>(checkpoint_.layout().file_count());
+    return {};
   }
+  Result<> WriteFile(size_t file, uint64_t, ByteSpan content) override {
+    hashes_[file].Update(content);
+    return {};
+  }
+  Result<> Take(const Tensor&, const LoadedBlock& block, WalkScratch&, WalkedBlock& out) override {
+    out.prepared.coded.assign(block.new_block.begin(), block.new_block.end());
+    return {};
+  }
+  Result<> Put(const Tensor& tensor, const WalkedBlock& block) override {
+    hashes_[tensor.shard].Update(block.prepared.coded);
+    return {};
+  }
+  Result<> Commit(bool) override {
+    for (size_t file = 0; file < hashes_.size(); ++file) {
+      found_[checkpoint_.layout().file(file).path] = hashes_[file].Finish();
+    }
+    return {};
+  }
+  const std::map<std::string, Sha256Digest>& found() const { return found_; }
+
+ private:
+  const Checkpoint& checkpoint_;
+  std::vector<Sha256> hashes_;
+  std::map<std::string, Sha256Digest> found_;
+};
+
+// The index of a checkpoint does not say which version it is.
+Result<> RestoreIndex(const std::string& folder, const std::vector<FileSum>& sums) {
+  const std::string path = folder + "/" + kIndexFile;
+  WD_ASSIGN(const Bytes text, ReadWholeFile(path, kMaxIndexFileBytes));
+  for (const FileSum& sum : sums) {
+    if (sum.name == kIndexFile) WD_TRY(CompareSum(folder, sum, DigestSha256(text)));
+  }
+  WD_ASSIGN(const std::string index, WithoutVersion(AsText(text)));
+  WD_ASSIGN(const std::unique_ptr<ByteSink> sink, OpenSink(path));
+  WD_TRY(sink->Write(AsBytes(index)));
+  return sink->Commit();
+}
+
+Result<> RemoveOthers(const std::string& folder, const std::map<std::string, Sha256Digest>& belonging) {
+  std::vector<std::string> others;
+  WD_TRY(WalkTree(folder, [&](const std::string& path, EntryKind kind) -> Result<bool> {
+    if (kind != EntryKind::kFolder && !belonging.contains(path)) others.push_back(folder + "/" + path);
+    return true;
+  }));
+  for (const std::string& path : others) unlink(path.c_str());
   return {};
 }
 
@@ -184,40 +246,37 @@ Result<std::vector<FileSum>> ListSums(const std::string& folder, const std::vect
   return sums;
 }
 
-Result<bool> CheckFetched(const std::string& folder, const StopToken& stop) {
-  const std::string path = folder + "/" + kSumsFile;
-  if (access(path.c_str(), F_OK) != 0) return false;
-  WD_ASSIGN(const Bytes sums, ReadWholeFile(path, kMaxSumsBytes));
-  WD_TRY(CheckBySums(folder, AsText(sums), stop));
-  return true;
+Result<> CheckSums(const std::string& folder, const StopToken& stop) {
+  WD_ASSIGN(const std::optional<std::vector<FileSum>> sums, ReadSums(folder));
+  for (const FileSum& sum : sums.value_or(std::vector<FileSum>())) {
+    WD_ASSIGN(const Sha256Digest found, DigestFile(folder + "/" + sum.name, stop));
+    WD_TRY(CompareSum(folder, sum, found));
+  }
+  return {};
 }
 
-Result<> UnwrapWholeVersion(const std::string& folder, const Context& context) {
-  WD_ASSIGN(const bool is_checked, CheckFetched(folder, context.stop));
-  unlink((folder + "/" + kSumsFile).c_str());
-  if (!is_checked) {
-    context.note("nothing in the store proves the whole version in '" + folder + "', it is taken as it came");
+Result<Proof> UnwrapWholeVersion(const std::string& folder, const Context& context) {
+  WD_ASSIGN(const std::optional<std::vector<FileSum>> listed, ReadSums(folder));
+  if (!listed) {
+    context.note("the store has no checksums for the whole version in '" + folder + "': it was not verified");
   }
-  WD_ASSIGN(const Bytes text, ReadWholeFile(folder + "/" + kIndexFile, kMaxIndexFileBytes));
-  WD_ASSIGN(const std::string index, WithoutVersion(AsText(text)));
-  WD_ASSIGN(const std::unique_ptr<ByteSink> sink, OpenSink(folder + "/" + kIndexFile));
-  WD_TRY(sink->Write(AsBytes(index)));
-  WD_TRY(sink->Commit());
-  std::set<std::string> belongs;
-  {
-    WD_ASSIGN(const Checkpoint checkpoint, Checkpoint::Open(folder, {}, context.note));
-    for (size_t file = 0; file < checkpoint.layout().file_count(); ++file) {
-      belongs.insert(checkpoint.layout().file(file).path);
-    }
+  const std::vector<FileSum> sums = listed.value_or(std::vector<FileSum>());
+  WD_TRY(RestoreIndex(folder, sums));
+  OpenedTarget opened;
+  WD_ASSIGN(Checkpoint checkpoint, Checkpoint::Open(folder, {{}, {kSumsFile}}, context.note));
+  opened.base = std::make_unique<Checkpoint>(std::move(checkpoint));
+  opened.target = SelfTarget(*opened.base);
+  FileHashes hashes(*opened.base);
+  WD_ASSIGN(const Rebuilt read, Rebuild(opened, hashes, context));
+  for (const FileSum& sum : sums) {
+    if (sum.name == kIndexFile) continue;
+    const auto at = hashes.found().find(sum.name);
+    WD_ASSIGN(const Sha256Digest found, at == hashes.found().end() ? DigestFile(folder + "/" + sum.name, context.stop)
+                                                                   : Result<Sha256Digest>(at->second));
+    WD_TRY(CompareSum(folder, sum, found));
   }
-  std::vector<std::filesystem::path> others;
-  std::error_code failed;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder, failed)) {
-    const std::string path = entry.path().lexically_relative(folder).string();
-    if (entry.is_regular_file(failed) && !belongs.contains(path)) others.push_back(entry.path());
-  }
-  for (const std::filesystem::path& path : others) unlink(path.c_str());
-  return {};
+  WD_TRY(RemoveOthers(folder, hashes.found()));
+  return read.proof;
 }
 
 }  // namespace wdelta

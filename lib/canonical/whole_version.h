@@ -6,6 +6,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "reports.h"
+#include "walk/rebuild.h"
 
 namespace wdelta {
 
@@ -39,12 +40,13 @@ std::string SumsText(const std::vector<FileSum>& sums);
 Result<std::vector<FileSum>> ListSums(const std::string& folder, const std::vector<std::string>& files,
                                       const Context& context);
 
-// Checks the files of a fetched version by the list that came with it (kIntegrity); false: none did.
-Result<bool> CheckFetched(const std::string& folder, const StopToken& stop);
+// Compares the files of a fetched version with the list that came with it, if there is one. kIntegrity.
+Result<> CheckSums(const std::string& folder, const StopToken& stop);
 
-// Turns a fetched version into the checkpoint that it was: checked, if it can be (kIntegrity), with the index that a
-// checkpoint has, and without files that do not belong to one. Done twice it changes nothing.
-Result<> UnwrapWholeVersion(const std::string& folder, const Context& context);
+// Turns a fetched whole version into the checkpoint that it was: with the index that a checkpoint has, and without
+// files that are no part of one. One read proves it and compares its files with the list that came with it
+// (kIntegrity). A version without a list is named in a note. Done twice it changes nothing.
+Result<Proof> UnwrapWholeVersion(const std::string& folder, const Context& context);
 
 // Where file `number` of a checkpoint's layout lies.
 std::string PathOfFile(const Checkpoint& checkpoint, size_t number);

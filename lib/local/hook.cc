@@ -1,4 +1,5 @@
-// What a pull runs when it is done.
+#include "local/hook.h"
+
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -6,7 +7,6 @@
 #include <cstring>
 
 #include "core/file.h"
-#include "wdelta.h"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration): no header has it
 
@@ -14,7 +14,7 @@ namespace wdelta {
 
 namespace {
 
-// What opens doors stays here: the hook is somebody else's program.
+// Credentials stay in this process: the hook is a program of the user.
 bool IsSecret(std::string_view variable) {
   const std::string_view name = variable.substr(0, variable.find('='));
   for (const std::string_view prefix : {"AWS_", "HF_", "HUGGING_FACE_"}) {
@@ -25,8 +25,8 @@ bool IsSecret(std::string_view variable) {
 
 }  // namespace
 
-Result<> RunHook(const std::string& command, const std::vector<std::pair<std::string, std::string>>& variables,
-                 const std::string& input) {
+Result<> RunShellCommand(const std::string& command, const std::vector<std::pair<std::string, std::string>>& variables,
+                         const std::string& input) {
   std::vector<std::string> environment;
   for (char** variable = environ; *variable; ++variable) {
     if (!IsSecret(*variable)) environment.emplace_back(*variable);
@@ -37,7 +37,7 @@ Result<> RunHook(const std::string& command, const std::vector<std::pair<std::st
   for (std::string& variable : environment) pointers.push_back(variable.data());
   pointers.push_back(nullptr);
 
-  // The input lies in a file without a name, so that a hook that never reads it holds up nobody.
+  // The input is a file without a name, so that a hook that never reads it does not block this process.
   WD_ASSIGN(const File file, File::CreateUnnamed());
   WD_TRY(file.WriteAt(0, AsBytes(input)));
   posix_spawn_file_actions_t actions;

@@ -1,36 +1,34 @@
 #include "local/replica.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
+#include <cstdio>
 
 #include "core/folder_lock.h"
+#include "core/free_space.h"
+#include "core/path.h"
 #include "local/sglang_marker.h"
-#include "walk/journal.h"
 
 namespace wdelta {
 
 namespace {
 
-namespace fs = std::filesystem;
+// Keys of the state file that are about one copy end in " of NAME".
+constexpr std::string_view kStateOf = "state of ", kNumberOf = "number of ", kStepOf = "step of ",
+                           kCreatedOf = "created of ", kRemovalOf = "removal of ";
+// Written when the patching of a copy begins: what it was until then.
+constexpr const char *kPatchedNumber = "building", *kPatchedState = "building_state",
+                     *kPatchedName = "building_in_place";
+
+std::string Key(std::string_view what, const std::string& name) {
+  return std::string(what) + name;
+}
 
 std::string CopyName(uint64_t number, const Sha256Digest& state) {
   return std::to_string(number) + "-" + Hex(state).substr(0, 12);
-}
-
-std::string StateKey(const std::string& name) {
-  return "state of " + name;
-}
-std::string NumberKey(const std::string& name) {
-  return "number of " + name;
-}
-std::string StepKey(const std::string& name) {
-  return "step of " + name;
-}
-std::string CreatedKey(const std::string& name) {
-  return "created of " + name;
 }
 
 // "17-3fa9c2d1e0f4" -> 17
@@ -41,21 +39,49 @@ std::optional<uint64_t> NumberOf(const std::string& name) {
   return number;
 }
 
-Result<> MakeFolder(const std::string& path) {
-  std::error_code failed;
-  fs::create_directories(path, failed);
-  if (failed) return SystemError("create", path, failed.value());
-  return {};
+// Not one that a link leads to.
+bool IsRealFolder(const std::string& path) {
+  return IsFolder(path) && !IsLink(path);
+}
+// The last part of what a link says; empty if there is no link.
+std::string NameInLink(const std::string& path) {
+  const std::optional<std::string> target = LinkTarget(path);
+  return target ? LastComponent(*target) : "";
+}
+
+std::vector<std::string> NamesIn(const std::string& folder) {
+  std::vector<std::string> names;
+  const Result<std::vector<FolderEntry>> entries = ListFolder(folder);
+  if (!entries.ok()) return names;
+  for (const FolderEntry& entry : *entries) names.push_back(entry.name);
+  return names;
+}
+
+std::string WithoutSlash(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return path;
+}
+
+// What the state file says about the copy of that name; nullopt: nothing.
+std::optional<ReplicaCopy> KnownCopy(const StateFile& state, const std::string& name) {
+  const std::optional<uint64_t> number = NumberOf(name);
+  ReplicaCopy copy;
+  copy.name = name;
+  copy.state = state.Digest(Key(kStateOf, name));
+  if (!number || copy.state == Sha256Digest{}) return std::nullopt;
+  copy.number = state.Has(Key(kNumberOf, name)) ? state.Number(Key(kNumberOf, name)) : *number;
+  if (state.Has(Key(kStepOf, name))) copy.step = state.Number(Key(kStepOf, name));
+  copy.created = state.Number(Key(kCreatedOf, name));
+  return copy;
 }
 
 }  // namespace
 
 Result<Replica> Replica::Open(const std::string& folder, double lock_wait, const StopToken& stop) {
-  for (const char* part : {"/versions", "/.wdelta/packs"}) WD_TRY(MakeFolder(folder + part));
-  const fs::file_status link = fs::symlink_status(folder + "/current");
-  if (fs::exists(link) && !fs::is_symlink(link)) {
+  for (const char* part : {"/versions", "/.wdelta/packs"}) WD_TRY(CreateFolders(folder + part));
+  if (PathExists(folder + "/current") && !IsLink(folder + "/current")) {
     return Error{ErrorKind::kRefused, "'" + folder + "/current' is not a link that wdelta made",
-                 "pull into a folder of its own"};
+                 "pull into another folder"};
   }
   WD_ASSIGN(File lock, LockFolder(folder + "/.wdelta/lock", folder, lock_wait, stop));
   WD_ASSIGN(StateFile state, StateFile::Read(folder + "/.wdelta/state.json"));
@@ -64,71 +90,67 @@ Result<Replica> Replica::Open(const std::string& folder, double lock_wait, const
   return replica;
 }
 
-void Replica::FindVersions() {
-  versions_.clear();
-  std::error_code failed;
-  for (const auto& entry : fs::directory_iterator(folder_ + "/versions", failed)) {
-    const std::string name = entry.path().filename().string();
-    const std::optional<uint64_t> number = NumberOf(name);
-    const Sha256Digest state = state_.Digest(StateKey(name));
-    if (!number || state == Sha256Digest{}) continue;
-    ReplicaCopy& version = versions_.emplace_back();
-    version.name = name;
-    version.number = state_.Has(NumberKey(name)) ? state_.Number(NumberKey(name)) : *number;
-    version.state = state;
-    if (state_.Has(StepKey(name))) version.step = state_.Number(StepKey(name));
-    version.created = state_.Number(CreatedKey(name));
-  }
-  std::sort(versions_.begin(), versions_.end(), [](const auto& a, const auto& b) { return a.number < b.number; });
-  const fs::path link = fs::read_symlink(folder_ + "/current", failed);
-  current_name_ = failed ? "" : link.filename().string();
-}
-
 Result<> Replica::Recover() {
-  FindVersions();
   RemoveTemporaries(folder_ + "/.wdelta");
-  RemoveUnknown();
-  building_.reset();
-  const std::string in_place = state_.Text("building_in_place");
-  const bool is_there = fs::exists(in_place.empty() ? AsidePath() : folder_ + "/versions/" + in_place);
-  if (state_.Has("building") && is_there) {
-    building_.emplace();
-    building_->name = in_place;
-    building_->number = state_.Number("building");
-    building_->state = state_.Digest("building_state");
-  } else if (is_there && in_place.empty()) {
-    RemoveTree(AsidePath());  // of a run that did not get as far as to say what it was
+  RemoveTree(NewPath());
+  RemoveTree(folder_ + "/.wdelta/building");  // earlier versions of wdelta patched a copy there
+  current_name_ = NameInLink(folder_ + "/current");
+  // A link among the copies is a crash in the middle of Adopt in place: it still leads to the folder, or the folder has
+  // taken its place. Only those that the state knows are ours.
+  for (const std::string& name : NamesIn(folder_ + "/versions")) {
+    const std::string path = folder_ + "/versions/" + name;
+    if (!IsLink(path) || !state_.Has(Key(kStateOf, name))) continue;
+    const std::string target = NameInLink(path);
+    if (name == current_name_ && IsRealFolder(folder_ + "/versions/" + target)) WD_TRY(PointCurrentAt(target));
+    unlink(path.c_str());
   }
-  // In place, a crash may fall between the new name of the version and the link to it.
-  if (current() || current_name_.empty() || versions_.empty()) return {};
-  current_name_ = versions_.back().name;
-  return PointCurrentAt(current_name_);
+  RemoveForgotten();
+  FindCopies();
+  // Earlier versions of wdelta renamed the folder first and moved the link then.
+  const bool dangles = !current_name_.empty() && !IsRealFolder(folder_ + "/versions/" + current_name_);
+  if (!dangles || copies_.empty() || current_name_ != state_.Text(kPatchedName)) return {};
+  WD_TRY(PointCurrentAt(copies_.back().name));
+  FindCopies();
+  return {};
 }
 
-// A version is forgotten before its files are removed; a crash between the two leaves the files.
-void Replica::RemoveUnknown() const {
-  if (state_.empty()) return;
-  std::error_code failed;
-  for (const auto& entry : fs::directory_iterator(folder_ + "/versions", failed)) {
-    const std::string name = entry.path().filename().string();
-    if (NumberOf(name) && !state_.Has(StateKey(name)) && name != current_name_) RemoveTree(entry.path().string());
+void Replica::FindCopies() {
+  copies_.clear();
+  unfinished_.reset();
+  const std::string patched = state_.Text(kPatchedName);
+  for (const std::string& name : NamesIn(folder_ + "/versions")) {
+    std::optional<ReplicaCopy> copy = KnownCopy(state_, name);
+    if (!copy || !IsRealFolder(PathOf(*copy))) continue;
+    if (name != patched) {
+      copies_.push_back(*copy);
+      continue;
+    }
+    copy->number = state_.Number(kPatchedNumber);
+    copy->state = state_.Digest(kPatchedState);
+    unfinished_ = copy;
   }
+  std::sort(copies_.begin(), copies_.end(), [](const auto& a, const auto& b) { return a.number < b.number; });
+  current_name_ = NameInLink(folder_ + "/current");
 }
 
 const ReplicaCopy* Replica::current() const {
-  for (const ReplicaCopy& version : versions_) {
-    if (version.name == current_name_) return &version;
+  for (const ReplicaCopy& copy : copies_) {
+    if (copy.name == current_name_) return &copy;
   }
   return nullptr;
 }
 
-Result<> Replica::Remember(const std::string& url, const std::string& history, uint64_t number,
-                           const Sha256Digest& record, const std::string& mark) {
-  state_.Set("mark", mark);
-  state_.Set("url", url);
-  state_.Set("history", history);
-  state_.Set("number", number);
-  state_.Set("record", record);
+SeenRecord Replica::seen() const {
+  return {state_.Text("url"), state_.Text("history"), state_.Number("number"), state_.Digest("record"),
+          state_.Text("mark")};
+}
+
+Result<> Replica::Remember(const SeenRecord& seen) {
+  state_.Set("mark", seen.mark);
+  state_.Set("url", seen.url);
+  state_.Set("history", seen.history);
+  state_.Set("number", seen.number);
+  state_.Set("record", seen.record);
   return SaveState();
 }
 
@@ -138,72 +160,97 @@ Result<> Replica::SetHookDue(bool due) {
   return SaveState();
 }
 
-Result<> Replica::BeginBuilding(const ReplicaCopy& version) {
-  const bool in_place = version.name == current_name_;
-  building_ = version;
-  if (!in_place) building_->name.clear();
-  state_.Set("building", version.number);
-  state_.Set("building_state", version.state);
-  if (in_place) state_.Set("building_in_place", version.name);
+Result<> Replica::BeginPatching(const ReplicaCopy& copy) {
+  const std::string path = PathOf(copy);
+  state_.Set(kPatchedNumber, copy.number);
+  state_.Set(kPatchedState, copy.state);
+  state_.Set(kPatchedName, copy.name);
   WD_TRY(SaveState());
-  if (!in_place) return Rename(PathOf(version), AsidePath(), durable_);
-  return marked_ ? SglangMarker::Clear(PathOf(version), durable_) : Result<>();
+  FindCopies();
+  return SglangMarker::Clear(path, durable_);
 }
 
-Result<> Replica::BeginBuildingWith(const std::string& path, uint64_t number, const Sha256Digest& state) {
-  RemoveTree(AsidePath());
-  building_.emplace();
-  state_.Remove("building_in_place");
-  WD_TRY(BuildingReached(number, state));
-  return Rename(path, AsidePath(), durable_);
-}
-
-std::string Replica::BuildingPath() const {
-  return building_->name.empty() ? AsidePath() : PathOf(*building_);
-}
-
-Result<> Replica::RestoreMarker() const {
-  if (!marked_ || !current() || was_patched_) return {};
-  // Nor is one that an earlier run has brought further.
-  if (state_.Has("building_in_place") && state_.Number("building") != current()->number) return {};
-  const std::string path = PathOf(*current());
-  if (Journal::Exists(path)) return {};  // it is half patched
-  return SglangMarker::Write(path, current()->number, durable_);
-}
-
-Result<> Replica::BuildingReached(uint64_t number, const Sha256Digest& state) {
-  was_patched_ = was_patched_ || !building_->name.empty();
-  building_->number = number;
-  building_->state = state;
-  state_.Set("building", number);
-  state_.Set("building_state", state);
+Result<> Replica::EndPatching() {
+  const ReplicaCopy copy = *unfinished_;
+  if (marked_) WD_TRY(SglangMarker::Write(PathOf(copy), copy.number, durable_));
+  for (const char* key : {kPatchedNumber, kPatchedState, kPatchedName}) state_.Remove(key);
+  FindCopies();
   return SaveState();
 }
 
-void Replica::DropBuilding() {
-  if (building_ && building_->name.empty()) RemoveTree(AsidePath());
-  building_.reset();
-  FindVersions();  // it is none of them any more
+// A copy of a history that was followed before may have the name; it is not touched until the link has moved.
+std::string Replica::NameFor(const Proof& proof, const CopyLabel& label) {
+  const std::string path = WithoutSlash(proof.path()), wanted = CopyName(label.number, proof.state());
+  std::string name = wanted;
+  const auto is_taken = [&](const std::string& place) {
+    return (PathExists(place) || IsLink(place)) && !IsSameFile(path, place);
+  };
+  for (unsigned n = 2; is_taken(folder_ + "/versions/" + name); ++n) {
+    name = wanted + "-" + std::to_string(n);
+  }
+  state_.Set(Key(kStateOf, name), proof.state());
+  state_.Set(Key(kCreatedOf, name), label.created);
+  for (const std::string_view key : {kNumberOf, kStepOf}) state_.Remove(Key(key, name));
+  if (label.step) state_.Set(Key(kStepOf, name), *label.step);
+  return name;
 }
 
-Result<> Replica::Adopt(const std::string& path, const RecordEntry& entry) {
-  ReplicaCopy version;
-  version.name = CopyName(entry.number, entry.state);
-  // A version of a history that was followed before may have the name; it is not touched until the link has moved.
-  std::error_code failed;
-  for (unsigned n = 2; fs::exists(PathOf(version), failed) && !fs::equivalent(path, PathOf(version), failed); ++n) {
-    version.name = CopyName(entry.number, entry.state) + "-" + std::to_string(n);
-  }
-  state_.Set(StateKey(version.name), entry.state);
-  state_.Set(CreatedKey(version.name), entry.created);
-  if (entry.step) state_.Set(StepKey(version.name), *entry.step);
+Result<std::string> Replica::Keep(const Proof& proof, const CopyLabel& label) {
+  const std::string path = folder_ + "/versions/" + NameFor(proof, label);
+  WD_TRY(SaveState());
+  WD_TRY(Rename(WithoutSlash(proof.path()), path, durable_));
+  FindCopies();
+  return path;
+}
+
+Result<> Replica::Adopt(const Proof& proof, const CopyLabel& label) {
+  const std::string path = WithoutSlash(proof.path());
+  const std::string name = NameFor(proof, label);
+  const std::string final_path = folder_ + "/versions/" + name;
   state_.Set("hook_due", "yes");  // before the switch: a crash right after it must not lose the hook
   WD_TRY(SaveState());
-  if (marked_) WD_TRY(SglangMarker::Write(path, entry.number, durable_));
-  if (!marked_) SglangMarker::Remove(path);  // it would say what the version was before
-  WD_TRY(Rename(path, PathOf(version), durable_));
-  building_.reset();
-  return SwitchTo(version);
+  if (marked_) WD_TRY(SglangMarker::Write(path, label.number, durable_));
+  if (!marked_) SglangMarker::Remove(path);  // it would say what the copy was before
+  const bool is_current = path == folder_ + "/versions/" + current_name_;
+  if (is_current && path != final_path) {
+    // `current` must lead to the folder at every moment: it follows a link with the new name, which the folder
+    // replaces.
+    if (symlink(current_name_.c_str(), final_path.c_str()) != 0) return SystemError("create", final_path, errno);
+    WD_TRY(PointCurrentAt(name));
+    if (renameat2(AT_FDCWD, path.c_str(), AT_FDCWD, final_path.c_str(), RENAME_EXCHANGE) != 0) {
+      unlink(final_path.c_str());  // a file system that cannot exchange two names
+      WD_TRY(Rename(path, final_path, durable_));
+    }
+    if (IsLink(path)) unlink(path.c_str());
+    if (durable_) WD_TRY(SyncFolder(folder_ + "/versions"));
+  } else {
+    if (path != final_path) WD_TRY(Rename(path, final_path, durable_));
+    WD_TRY(PointCurrentAt(name));
+  }
+  // An unfinished copy that is still there under its name was not made into this one, and is worth nothing now.
+  const std::string patched = state_.Text(kPatchedName);
+  for (const char* key : {kPatchedNumber, kPatchedState, kPatchedName}) state_.Remove(key);
+  if (!patched.empty() && patched != name && IsRealFolder(folder_ + "/versions/" + patched)) Forget(patched);
+  FindCopies();
+  state_.RemoveIf([&](const std::string& key) {  // what was known of copies that are gone
+    const size_t of = key.find(" of ");
+    if (of == std::string::npos || key.starts_with(kRemovalOf)) return false;
+    return std::none_of(copies_.begin(), copies_.end(),
+                        [&](const auto& copy) { return copy.name == std::string_view(key).substr(of + 4); });
+  });
+  WD_TRY(SaveState());
+  RemoveForgotten();
+  return {};
+}
+
+Result<> Replica::Relabel(const CopyLabel& label) {
+  state_.Set(Key(kNumberOf, current_name_), label.number);
+  state_.Set(Key(kCreatedOf, current_name_), label.created);
+  state_.Remove(Key(kStepOf, current_name_));
+  if (label.step) state_.Set(Key(kStepOf, current_name_), *label.step);
+  FindCopies();
+  if (marked_) WD_TRY(SglangMarker::Write(PathOf(*current()), label.number, durable_));
+  return SaveState();
 }
 
 Result<> Replica::PointCurrentAt(const std::string& name) const {
@@ -213,69 +260,48 @@ Result<> Replica::PointCurrentAt(const std::string& name) const {
   return Rename(link, folder_ + "/current", durable_);
 }
 
-// After Adopt has said so in the state.
-Result<> Replica::SwitchTo(const ReplicaCopy& version) {
-  WD_TRY(PointCurrentAt(version.name));
-  for (const char* key : {"building", "building_state", "building_in_place"}) state_.Remove(key);
-  FindVersions();
-  // What was known of versions that are gone.
+std::vector<ReplicaCopy> Replica::Surplus(size_t most, const std::string& base) const {
+  std::vector<ReplicaCopy> surplus;
+  for (const ReplicaCopy& copy : copies_) {
+    const bool stays = copy.name == current_name_ || PathOf(copy) == base;
+    if (!stays && copies_.size() - surplus.size() > most) surplus.push_back(copy);
+  }
+  return surplus;
+}
+
+// First forgotten, then removed: half a copy is none. The state remembers what is to be removed, so that a crash
+// between the two leaves nothing for ever, and nothing but our own copies is ever removed.
+Result<> Replica::Remove(const std::vector<ReplicaCopy>& copies) {
+  if (copies.empty()) return {};
+  for (const ReplicaCopy& copy : copies) Forget(copy.name);
+  WD_TRY(SaveState());
+  RemoveForgotten();
+  FindCopies();
+  return SaveState();
+}
+
+void Replica::Forget(const std::string& name) {
+  for (const std::string_view key : {kStateOf, kNumberOf, kStepOf, kCreatedOf}) state_.Remove(Key(key, name));
+  state_.Set(Key(kRemovalOf, name), "begun");
+}
+
+void Replica::RemoveForgotten() {
+  for (const std::string& name : NamesIn(folder_ + "/versions")) {
+    const bool is_due = state_.Has(Key(kRemovalOf, name)) && name != NameInLink(folder_ + "/current");
+    if (is_due) RemoveTree(folder_ + "/versions/" + name);
+  }
   state_.RemoveIf([&](const std::string& key) {
-    const size_t of = key.find(" of ");
-    return of != std::string::npos && std::none_of(versions_.begin(), versions_.end(), [&](const auto& each) {
-             return each.name == std::string_view(key).substr(of + 4);
-           });
+    return key.starts_with(kRemovalOf) && !IsRealFolder(folder_ + "/versions/" + key.substr(kRemovalOf.size()));
   });
-  return SaveState();
-}
-
-Result<> Replica::Relabel(const RecordEntry& entry) {
-  state_.Set(NumberKey(current_name_), entry.number);
-  state_.Set(CreatedKey(current_name_), entry.created);
-  state_.Remove(StepKey(current_name_));
-  if (entry.step) state_.Set(StepKey(current_name_), *entry.step);
-  FindVersions();
-  if (marked_) WD_TRY(SglangMarker::Write(PathOf(*current()), entry.number, durable_));
-  return SaveState();
-}
-
-std::optional<ReplicaCopy> Replica::ToBePatched(bool in_place, unsigned keep) const {
-  if (building_) return building_;
-  const ReplicaCopy* newest = current();
-  if (in_place) return newest ? std::optional(*newest) : std::nullopt;
-  if (versions_.size() < std::max(2U, keep)) return std::nullopt;
-  for (const ReplicaCopy& version : versions_) {
-    if (!newest || version.name != newest->name) return version;
-  }
-  return std::nullopt;
-}
-
-Result<> Replica::RemoveOld(unsigned keep) {
-  std::vector<ReplicaCopy> removable;
-  for (const ReplicaCopy& version : versions_) {
-    if (version.name != current_name_) removable.push_back(version);
-  }
-  const size_t kept = keep > 0 ? keep - 1 : 0;  // beside the current one
-  removable.resize(removable.size() - std::min(kept, removable.size()));
-  for (const ReplicaCopy& version : removable) {
-    for (const auto& key : {StateKey, NumberKey, StepKey, CreatedKey}) state_.Remove(key(version.name));
-  }
-  WD_TRY(SaveState());  // first forgotten, then removed: half a version is none
-  for (const ReplicaCopy& version : removable) RemoveTree(PathOf(version));
-  FindVersions();
-  return {};
 }
 
 Result<std::optional<ReplicaCopy>> CurrentCopyIn(const std::string& folder) {
-  std::error_code failed;
-  const std::string state_path = folder + "/.wdelta/state.json";
-  const fs::path link = fs::read_symlink(folder + "/current", failed);
-  if (failed || !fs::exists(state_path)) return std::optional<ReplicaCopy>();
+  const std::string state_path = folder + "/.wdelta/state.json", name = NameInLink(folder + "/current");
+  if (name.empty() || !PathExists(state_path)) return std::optional<ReplicaCopy>();
   WD_ASSIGN(const StateFile state, StateFile::Read(state_path));
-  ReplicaCopy version;
-  version.name = link.filename().string();
-  version.number = NumberOf(version.name).value_or(0);
-  version.state = state.Digest(StateKey(version.name));
-  return std::optional(std::move(version));
+  std::optional<ReplicaCopy> copy = KnownCopy(state, name);
+  if (!copy) copy.emplace().name = name;
+  return copy;
 }
 
 }  // namespace wdelta

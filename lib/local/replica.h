@@ -1,99 +1,96 @@
 // The folder that `pull` keeps:
-//   versions/<number>-<state12>/   each holds exactly the files of a checkpoint
+//   versions/<number>-<state12>/   copies: each holds exactly the files of a checkpoint
 //   current                        a symbolic link to one of them
-//   .wdelta/state.json             what is known about them
-//   .wdelta/packs/                 packs that were fetched
-//   .wdelta/building               a version on its way from one record to a later one
+//   .wdelta/state.json             what is known about the copies, and about the store that they come from
+//   .wdelta/packs/                 what was fetched for a pull that is not finished
+//   .wdelta/new                    a copy that is being written
 //   .wdelta/lock                   held by the kernel while a pull works here
-// A version that is patched in place may carry the marker of another program (sglang_marker.h), which is no part of the
-// checkpoint.
-// The link is the commit: it is replaced atomically, after the version that it names was proved. Killed at any moment,
-// a pull leaves the old or the new version current, and the next one finishes or clears away the rest.
+// A copy may carry the marker of another program (sglang_marker.h), which is not part of the checkpoint.
+//
+// The link is the commit: it is replaced atomically, and only with a Proof of the copy that it then names. The state
+// file says which copies there should be; it never says what their bytes are.
 #pragma once
 
 #include <optional>
 
+#include "checkpoint/proof.h"
 #include "core/file.h"
-#include "core/free_space.h"
 #include "core/state_file.h"
-#include "sync/object_transfer.h"
+#include "core/stop.h"
 
 namespace wdelta {
 
-struct ReplicaCopy {
-  std::string name;  // of its folder; empty while it is none
+struct CopyLabel {
   uint64_t number = 0;
-  Sha256Digest state{};
   std::optional<uint64_t> step;
-  uint64_t created = 0;
+  uint64_t created = 0;  // seconds since 1970
+};
+
+struct ReplicaCopy : CopyLabel {
+  std::string name;      // of its folder
+  Sha256Digest state{};  // that it was adopted with
+};
+
+// The highest record that was ever seen, so that a store that goes backwards is noticed.
+struct SeenRecord {
+  std::string url, history;  // where, and of which history
+  uint64_t number = 0;       // 0: none yet
+  Sha256Digest record{};     // all zero where there are no records
+  std::string mark;          // what its object looked like from outside; empty: not known
 };
 
 class Replica {
  public:
-  // Creates the folder if need be, waits for its lock up to `lock_wait` seconds (kBusy), and clears up what an
-  // interrupted pull left.
+  // Creates the folder if need be, waits for its lock up to `lock_wait` seconds (kBusy), and removes what an
+  // interrupted pull cannot use any more.
   static Result<Replica> Open(const std::string& folder, double lock_wait, const StopToken& stop);
 
   const std::string& folder() const { return folder_; }
-  bool durable() const { return durable_; }                               // false on a file system in memory
-  const std::vector<ReplicaCopy>& versions() const { return versions_; }  // oldest first
-  const ReplicaCopy* current() const;                                     // null: none yet
-  // A version on its way: what it was when its rebuilding began.
-  const std::optional<ReplicaCopy>& building() const { return building_; }
-  std::string PathOf(const ReplicaCopy& version) const { return folder_ + "/versions/" + version.name; }
-  // Where the version on its way lies.
-  std::string BuildingPath() const;
-  // The version that is to be patched into the next one; none: a copy has to be made.
-  std::optional<ReplicaCopy> ToBePatched(bool in_place, unsigned keep) const;
+  bool durable() const { return durable_; }                           // false on a file system in memory
+  const std::vector<ReplicaCopy>& copies() const { return copies_; }  // at rest, lowest number first
+  const ReplicaCopy* current() const;                                 // null: none yet, or it is not at rest
+  // A copy whose patching in place was begun and not finished: what it was before.
+  const std::optional<ReplicaCopy>& unfinished() const { return unfinished_; }
+  bool unfinished_is_current() const { return unfinished_ && unfinished_->name == current_name_; }
+  std::string PathOf(const ReplicaCopy& copy) const { return folder_ + "/versions/" + copy.name; }
   std::string PacksPath() const { return folder_ + "/.wdelta/packs"; }
-  PackStore packs() const { return PackStore(PacksPath()); }
+  std::string NewPath() const { return folder_ + "/.wdelta/new"; }
 
-  // The highest record that was ever seen here, and its digest; of which history.
-  std::string history() const { return state_.Text("history"); }
-  uint64_t highest() const { return state_.Number("number"); }
-  Sha256Digest highest_record() const { return state_.Digest("record"); }
-  Result<> Remember(const std::string& url, const std::string& history, uint64_t number, const Sha256Digest& record,
-                    const std::string& mark);
-  // Where it was seen, and what that record's object looked like from outside; empty if that is not known.
-  std::string url() const { return state_.Text("url"); }
-  std::string mark() const { return state_.Text("mark"); }
+  SeenRecord seen() const;
+  Result<> Remember(const SeenRecord& seen);
 
-  // Whether the hook still has to run for the current version.
+  // Whether the hook still has to run for the current copy.
   bool hook_is_due() const { return state_.Has("hook_due"); }
   Result<> SetHookDue(bool due);
 
-  // Takes `version` out of the row of versions to be patched; in place it stays where it is.
-  Result<> BeginBuilding(const ReplicaCopy& version);
-  // The same with a checkpoint that lies elsewhere in this folder.
-  Result<> BeginBuildingWith(const std::string& path, uint64_t number, const Sha256Digest& state);
-  // It has come as far as this.
-  Result<> BuildingReached(uint64_t number, const Sha256Digest& state);
-  void DropBuilding();
-  // Gives what lies at `path` its name among the versions, and makes it current.
-  Result<> Adopt(const std::string& path, const RecordEntry& entry);
-  // The current version is also the state of this record, and counts as that from now on.
-  Result<> Relabel(const RecordEntry& entry);
-  // From now on a version says in its marker which one it is.
-  void SetMarked() { marked_ = true; }
-  // After a failure: a version that was to be patched in place and was not touched says again which one it is.
-  Result<> RestoreMarker() const;
-  // Removes all but the `keep` newest versions; never the current one.
-  Result<> RemoveOld(unsigned keep);
+  // Notes that `copy` is about to be patched, and takes its marker away. From now on it is not at rest.
+  Result<> BeginPatching(const ReplicaCopy& copy);
+  // Nothing of the unfinished copy was changed: it is at rest again, with its marker.
+  Result<> EndPatching();
 
-  // kLocalIo unless `bytes` more fit.
-  Result<> CheckSpace(uint64_t bytes) const {
-    return wdelta::CheckSpace(
-        folder_, bytes, "make room, keep fewer versions ('--keep 1'), or patch the one there is with '--in-place'");
-  }
+  // Gives the checkpoint of the proof, which lies somewhere in this folder, a place among the copies.
+  Result<std::string> Keep(const Proof& proof, const CopyLabel& label);  // its path
+  // The same, and makes it current. An unfinished copy that it was not made from by patching is removed.
+  Result<> Adopt(const Proof& proof, const CopyLabel& label);
+  // The current copy has the state of this record, too, and counts as that from now on.
+  Result<> Relabel(const CopyLabel& label);
+
+  // Copies carry a marker from now on.
+  void SetMarked() { marked_ = true; }
+
+  // The copies that have to go so that at most `most` are left, those with the lowest numbers first; never the current
+  // one, nor the one at `base`.
+  std::vector<ReplicaCopy> Surplus(size_t most, const std::string& base) const;
+  Result<> Remove(const std::vector<ReplicaCopy>& copies);
 
  private:
   Replica(std::string folder, File lock, StateFile state, bool durable)
       : folder_(std::move(folder)), lock_(std::move(lock)), state_(std::move(state)), durable_(durable) {}
-  std::string AsidePath() const { return folder_ + "/.wdelta/building"; }
   Result<> Recover();
-  void RemoveUnknown() const;
-  Result<> SwitchTo(const ReplicaCopy& version);
-  void FindVersions();
+  void FindCopies();
+  void Forget(const std::string& name);
+  void RemoveForgotten();
+  std::string NameFor(const Proof& proof, const CopyLabel& label);
   Result<> SaveState() const { return state_.Write(folder_ + "/.wdelta/state.json", durable_); }
   Result<> PointCurrentAt(const std::string& name) const;
 
@@ -102,13 +99,12 @@ class Replica {
   StateFile state_;
   bool durable_;
   bool marked_ = false;
-  bool was_patched_ = false;  // the current version is no longer what its name says
-  std::vector<ReplicaCopy> versions_;
+  std::vector<ReplicaCopy> copies_;
   std::string current_name_;
-  std::optional<ReplicaCopy> building_;
+  std::optional<ReplicaCopy> unfinished_;
 };
 
-// The current version of the folder, without its lock; nullopt if it is no folder that a pull keeps.
+// The current copy of the folder, without its lock; nullopt if it is not a folder that a pull keeps.
 Result<std::optional<ReplicaCopy>> CurrentCopyIn(const std::string& folder);
 
 }  // namespace wdelta

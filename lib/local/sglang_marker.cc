@@ -1,15 +1,14 @@
 #include "local/sglang_marker.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <ctime>
+#include <charconv>
 
-#include "canonical/version.h"
 #include "core/folder_lock.h"
 #include "core/json.h"
-#include "local/replica.h"
-#include "walk/rebuild.h"
+#include "core/path.h"
 
 namespace wdelta {
 
@@ -22,9 +21,21 @@ std::string StateOf(const std::string& checkpoint) {
   return FolderOf(checkpoint) + "/state.json";
 }
 
+// Never the folder of the checkpoint itself: a marker in an empty folder would say that the weights are there.
 Result<> MakeFolder(const std::string& checkpoint) {
-  WD_TRY(CreateFolders(FolderOf(checkpoint)));
-  return {};
+  if (mkdir(FolderOf(checkpoint).c_str(), 0777) == 0 || errno == EEXIST) return {};
+  return SystemError("create", FolderOf(checkpoint), errno);
+}
+
+// 12 as "000012", and the other way round.
+std::string VersionText(uint64_t version) {
+  const std::string digits = std::to_string(version);
+  return std::string(digits.size() < 6 ? 6 - digits.size() : 0, '0') + digits;
+}
+std::optional<uint64_t> VersionIn(std::string_view text) {
+  uint64_t version = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), version);
+  return error == std::errc{} && end == text.data() + text.size() ? std::optional(version) : std::nullopt;
 }
 
 }  // namespace
@@ -59,7 +70,7 @@ Result<std::optional<uint64_t>> SglangMarker::Read() const {
       if (is_verdict) is_valid = type == JsonReader::Type::kTrue;
       if (is_version && type == JsonReader::Type::kString) {
         WD_ASSIGN(const std::string_view text, json.String());
-        version = VersionNumber(text);
+        version = VersionIn(text);
       } else if (is_version && type == JsonReader::Type::kNumber) {
         WD_ASSIGN(version, json.UnsignedInteger());
       } else {
@@ -79,14 +90,14 @@ Result<std::optional<uint64_t>> SglangMarker::Read() const {
 }
 
 Result<> SglangMarker::Clear(const std::string& path, bool durable) {
-  WD_TRY(MakeFolder(path));
+  if (!IsIn(path)) return {};
   if (unlink(StateOf(path).c_str()) != 0 && errno != ENOENT) return SystemError("remove", StateOf(path), errno);
   return durable ? SyncFolder(FolderOf(path)) : Result<>();
 }
 
 Result<> SglangMarker::Write(const std::string& path, uint64_t version, bool durable) {
   WD_TRY(MakeFolder(path));
-  const std::string text = "{\"version\": \"" + VersionName(version) + "\"}";
+  const std::string text = "{\"version\": \"" + VersionText(version) + "\"}";
   WD_ASSIGN(const std::unique_ptr<ByteSink> sink, OpenSink(StateOf(path), durable));
   WD_TRY(sink->Write(AsBytes(text)));
   return sink->Commit();
@@ -94,37 +105,6 @@ Result<> SglangMarker::Write(const std::string& path, uint64_t version, bool dur
 
 void SglangMarker::Remove(const std::string& path) {
   RemoveTree(FolderOf(path));
-}
-
-Result<std::optional<SglangMarker>> KeepMarker(Replica& replica, double lock_wait, const Context& context) {
-  replica.SetMarked();
-  const ReplicaCopy* current = replica.current();
-  if (!current) return std::optional<SglangMarker>();
-  const std::string path = replica.PathOf(*current);
-  WD_ASSIGN(SglangMarker marker, SglangMarker::Take(path, lock_wait, context.stop));
-  WD_ASSIGN(const std::optional<uint64_t> version, marker.Read());
-  if (replica.building() || version == current->number) return std::optional(std::move(marker));  // ours to go on with
-  if (!version && !marker.was_there()) {
-    WD_TRY(SglangMarker::Write(path, current->number, replica.durable()));
-    return std::optional(std::move(marker));
-  }
-  WD_ASSIGN(const Checkpoint checkpoint, Checkpoint::Open(path, {{"*"}, {}}, context.note));
-  WD_ASSIGN(const Proof proof, ProveCheckpoint(checkpoint, context));
-  if (!version && proof.state() != current->state) {
-    Error error{ErrorKind::kIntegrity, "'" + path + "' was left half changed by another program"};
-    error.path = path;
-    error.expected = Hex(current->state);
-    error.found = Hex(proof.state());
-    error.hint = "remove that folder and pull again";
-    return error;
-  }
-  RecordEntry entry;
-  entry.number = version.value_or(current->number);
-  entry.state = proof.state();
-  entry.created = static_cast<uint64_t>(std::time(nullptr));
-  if (version) context.note("another program has brought '" + path + "' to version " + VersionName(*version));
-  WD_TRY(replica.Adopt(path, entry));
-  return std::optional(std::move(marker));
 }
 
 }  // namespace wdelta

@@ -2,26 +2,10 @@
 // checkpoint that is patched where it lies (in_place.h). What comes back is a proof.
 #pragma once
 
+#include "checkpoint/proof.h"
 #include "walk/walk.h"
 
 namespace wdelta {
-
-// Evidence that in this run every byte of the checkpoint at `path` was read, or written from bytes that were checked,
-// and that it is in this state. Only the walks of this room can make one. A copy becomes current, a base, or the
-// content of a record only with a proof; what a state file says about a folder is a hint where to look and nothing
-// more.
-class Proof {
- public:
-  const std::string& path() const { return path_; }
-  const StateDigests& digests() const { return digests_; }
-  const Sha256Digest& state() const { return digests_.state; }
-
- private:
-  friend class Rebuilding;
-  Proof(std::string path, const StateDigests& digests) : path_(std::move(path)), digests_(digests) {}
-  std::string path_;
-  StateDigests digests_;
-};
 
 // Where the blocks of a target go.
 class Sink {

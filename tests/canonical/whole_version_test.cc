@@ -149,7 +149,7 @@ TEST_CASE("a list that names files elsewhere is refused") {
   for (const char* name : {"../secret", "/etc/passwd", "a/../../secret"}) {
     WrapInto(folder, "a", "b", 1);
     folder.Write(std::string("b/") + kSumsFile, SumOf("s") + "  " + name + "\n");
-    const Result<> unwrapped = UnwrapWholeVersion(folder / "b", {});
+    const Result<Proof> unwrapped = UnwrapWholeVersion(folder / "b", {});
     REQUIRE_FALSE(unwrapped.ok());
     CHECK(unwrapped.error().kind == ErrorKind::kRefused);
     folder.Remove("b");
@@ -166,7 +166,7 @@ TEST_CASE("without a list a version is taken as it came, with a note, and files 
   Context context;
   context.note = [&](const std::string& note) { notes += note; };
   REQUIRE_OK(UnwrapWholeVersion(folder / "b", context));
-  CHECK(notes.find("nothing in the store proves") != std::string::npos);
+  CHECK(notes.find("was not verified") != std::string::npos);
   CHECK(folder.TreeOf("b") == folder.TreeOf("a"));
 }
 
