@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/boundary.h"
 #include "sync/collection_fence.h"
 #include "sync/record_info.h"
 #include "sync/remote_history.h"
@@ -195,12 +196,20 @@ Result<GcReport> GcFrom(Remote& remote, Remote& remover, const GcRequest& reques
   return Collector(request, remote, remover, stop, std::move(listed)).Run();
 }
 
-Result<GcReport> Gc(const GcRequest& request, const Context& context) {
+namespace {
+
+Result<GcReport> DoGc(const GcRequest& request, const Context& context) {
   WD_ASSIGN(const RemoteName name, ParseRemoteName(request.remote));
   if (name.given) return Error{ErrorKind::kUsage, "garbage is collected in a whole history, not in one of its records"};
   WD_ASSIGN(const std::unique_ptr<Remote> remote, OpenRemote(name.url, request.transfer, context));
   WD_ASSIGN(const std::unique_ptr<Remote> remover, OpenRemote(name.url, Impatient(request.transfer), context));
   return GcFrom(*remote, *remover, request, context.stop);
+}
+
+}  // namespace
+
+Result<GcReport> Gc(const GcRequest& request, const Context& context) {
+  return Guarded(DoGc, request, context);
 }
 
 }  // namespace wdelta

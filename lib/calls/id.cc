@@ -1,9 +1,10 @@
 // Which record is this folder? Told by digests: no weights travel.
 #include <algorithm>
 
+#include "calls/hex_identity.h"
+#include "core/boundary.h"
 #include "sync/record_info.h"
 #include "sync/way_index.h"
-#include "calls/hex_identity.h"
 #include "walk/walk.h"
 #include "wdelta.h"
 
@@ -37,9 +38,7 @@ Result<std::vector<std::string>> Differing(Remote& remote, const RecordEntry& en
   return differing;
 }
 
-}  // namespace
-
-Result<IdReport> Id(const IdRequest& request, const Context& context) {
+Result<IdReport> DoId(const IdRequest& request, const Context& context) {
   constexpr uint64_t kLookedAt = 16;  // records whose tensors are compared, when none is the one
   IdReport report;
   std::unique_ptr<Remote> remote;
@@ -77,7 +76,15 @@ Result<IdReport> Id(const IdRequest& request, const Context& context) {
   return report;
 }
 
-Result<CompareReport> CompareWithRecord(const CompareRequest& request, const Context& context) {
+}  // namespace
+
+Result<IdReport> Id(const IdRequest& request, const Context& context) {
+  return Guarded(DoId, request, context);
+}
+
+namespace {
+
+Result<CompareReport> DoCompareWithRecord(const CompareRequest& request, const Context& context) {
   WD_ASSIGN(const RemoteName name, ParseRemoteName(request.remote));
   WD_ASSIGN(const std::unique_ptr<Remote> remote, OpenRemote(name.url, request.transfer, context));
   RemoteHistory history(*remote);
@@ -93,6 +100,12 @@ Result<CompareReport> CompareWithRecord(const CompareRequest& request, const Con
   if (entry.fingerprint == local.state.fingerprint) return report;
   WD_ASSIGN(report.differing, Differing(*remote, entry, local));
   return report;
+}
+
+}  // namespace
+
+Result<CompareReport> CompareWithRecord(const CompareRequest& request, const Context& context) {
+  return Guarded(DoCompareWithRecord, request, context);
 }
 
 }  // namespace wdelta

@@ -1,8 +1,8 @@
 // Pack: two checkpoints, deltas with their base, or one checkpoint become something to ship.
 #include <algorithm>
-#include <filesystem>
 
 #include "calls/hex_identity.h"
+#include "core/boundary.h"
 #include "foreign/export.h"
 #include "foreign/open_target.h"
 #include "walk/rebuild.h"
@@ -39,8 +39,7 @@ Result<std::unique_ptr<ForeignWriter>> ForeignWriterFor(const PackRequest& reque
     return Error{ErrorKind::kUsage,
                  "'--format " + request.format + "' is a folder, which cannot go to standard output"};
   }
-  std::error_code failed;
-  if (!trl && std::filesystem::exists(request.output, failed) && !std::filesystem::is_empty(request.output, failed)) {
+  if (!trl && PathExists(request.output) && !IsEmptyFolder(request.output)) {
     return Error{ErrorKind::kUsage, "'" + request.output + "' is there already", "give a new folder"};
   }
   ForeignOptions options;
@@ -89,9 +88,7 @@ Result<OpenedTarget> OpenInputs(const PackRequest& request, std::optional<Checkp
   return opened;
 }
 
-}  // namespace
-
-Result<PackReport> Pack(const PackRequest& request, const Context& context) {
+Result<PackReport> DoPack(const PackRequest& request, const Context& context) {
   WD_ASSIGN(const PackOptions options, OptionsOf(request));
   WD_ASSIGN(const std::unique_ptr<ForeignWriter> foreign, ForeignWriterFor(request));
   if (foreign && request.anchor) {
@@ -115,6 +112,12 @@ Result<PackReport> Pack(const PackRequest& request, const Context& context) {
   WD_TRY(written.writer->Finish(written.index));
   return PackReport{written.index.totals, HexIdentity(written.index.base), HexIdentity(written.index.result),
                     written.writer->written(), Hex(written.writer->sha256())};
+}
+
+}  // namespace
+
+Result<PackReport> Pack(const PackRequest& request, const Context& context) {
+  return Guarded(DoPack, request, context);
 }
 
 }  // namespace wdelta

@@ -1,6 +1,7 @@
 // Names for records, and going back to one.
 #include "calls/tag.h"
 
+#include "core/boundary.h"
 #include "sync/collection_fence.h"
 #include "sync/record_commit.h"
 #include "sync/record_info.h"
@@ -31,7 +32,9 @@ Result<bool> TagAndKeep(Remote& remote, const std::string& name, const RecordEnt
   return false;
 }
 
-Result<RecordInfo> TagRecord(const TagRequest& request, const Context& context) {
+namespace {
+
+Result<RecordInfo> DoTagRecord(const TagRequest& request, const Context& context) {
   WD_TRY(CheckTagName(request.name));
   WD_ASSIGN(const RemoteName name, ParseRemoteName(request.remote));
   WD_ASSIGN(const std::unique_ptr<Remote> remote, OpenRemote(name.url, request.transfer, context));
@@ -53,7 +56,15 @@ Result<RecordInfo> TagRecord(const TagRequest& request, const Context& context) 
   return info;
 }
 
-Result<PushReport> Revert(const RevertRequest& request, const Context& context) {
+}  // namespace
+
+Result<RecordInfo> TagRecord(const TagRequest& request, const Context& context) {
+  return Guarded(DoTagRecord, request, context);
+}
+
+namespace {
+
+Result<PushReport> DoRevert(const RevertRequest& request, const Context& context) {
   // Both ends are rebuilt beside each other; the difference between them is an ordinary delta.
   const std::string folder = TemporaryNameBeside((request.work.empty() ? "." : request.work) + "/revert");
   const auto revert = [&]() -> Result<PushReport> {
@@ -79,6 +90,12 @@ Result<PushReport> Revert(const RevertRequest& request, const Context& context) 
   Result<PushReport> report = revert();
   RemoveTree(folder);
   return report;
+}
+
+}  // namespace
+
+Result<PushReport> Revert(const RevertRequest& request, const Context& context) {
+  return Guarded(DoRevert, request, context);
 }
 
 }  // namespace wdelta

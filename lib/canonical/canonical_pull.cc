@@ -3,7 +3,6 @@
 #include "canonical/canonical_pull.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "canonical/version_route.h"
 #include "canonical/whole_version.h"
@@ -199,11 +198,11 @@ class VersionPuller {
 
   // All versions but those after `last`: they will bring the oldest version that is kept up to date.
   void RemoveFetched(uint64_t last) const {
-    std::error_code failed;
-    for (const auto& entry : std::filesystem::directory_iterator(replica_.PacksPath(), failed)) {
-      const std::string name = entry.path().filename().string();
+    const auto entries = ListFolder(replica_.PacksPath());
+    if (!entries.ok()) return;  // they only take room
+    for (const auto& [name, kind] : *entries) {
       const std::optional<uint64_t> version = VersionOfFolder(name.substr(0, name.find('.')));
-      if (version && (last == 0 || *version <= last)) RemoveTree(entry.path().string());
+      if (version && (last == 0 || *version <= last)) RemoveTree(replica_.PacksPath() + "/" + name);
     }
   }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <ctime>
-#include <filesystem>
 
 #include "calls/hex_identity.h"
 #include "canonical/publish_base.h"
@@ -165,10 +164,10 @@ class VersionPusher {
       return MarkReleased(request_.released);
     }
     std::vector<std::string> files;
-    for (const auto& entry : std::filesystem::directory_iterator(DeltaFolder())) {
-      if (entry.path().filename() != kIndexFile) files.push_back(entry.path().filename().string());
+    WD_ASSIGN(const std::vector<FolderEntry> entries, ListFolder(DeltaFolder()));
+    for (const auto& [name, kind] : entries) {
+      if (name != kIndexFile) files.push_back(name);
     }
-    std::sort(files.begin(), files.end());
     files.emplace_back(kIndexFile);
     WD_ASSIGN(const std::string sums, ListSums(DeltaFolder(), files, context_.stop));
     Sha256Digest state{};

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
 
 #include "canonical/version.h"
@@ -127,13 +126,12 @@ Result<> UnwrapWholeVersion(const std::string& folder, const Context& context) {
       belongs.insert(checkpoint.layout().file(file).path);
     }
   }
-  std::vector<std::filesystem::path> others;
-  std::error_code failed;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder, failed)) {
-    const std::string path = entry.path().lexically_relative(folder).string();
-    if (entry.is_regular_file(failed) && !belongs.contains(path)) others.push_back(entry.path());
-  }
-  for (const std::filesystem::path& path : others) unlink(path.c_str());
+  std::vector<std::string> others;
+  WD_TRY(WalkTree(folder, [&](const std::string& path, EntryKind kind) -> Result<bool> {
+    if (kind == EntryKind::kFile && !belongs.contains(path)) others.push_back(folder + "/" + path);
+    return true;
+  }));
+  for (const std::string& path : others) unlink(path.c_str());
   return {};
 }
 

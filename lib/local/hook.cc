@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "core/boundary.h"
 #include "core/file.h"
 #include "wdelta.h"
 
@@ -23,10 +24,8 @@ bool IsSecret(std::string_view variable) {
   return false;
 }
 
-}  // namespace
-
-Result<> RunHook(const std::string& command, const std::vector<std::pair<std::string, std::string>>& variables,
-                 const std::string& input) {
+Result<> DoRunHook(const std::string& command, const std::vector<std::pair<std::string, std::string>>& variables,
+                   const std::string& input) {
   std::vector<std::string> environment;
   for (char** variable = environ; *variable; ++variable) {
     if (!IsSecret(*variable)) environment.emplace_back(*variable);
@@ -59,6 +58,13 @@ Result<> RunHook(const std::string& command, const std::vector<std::pair<std::st
                                                          : "ended with " + std::to_string(WEXITSTATUS(status)))};
   error.hint = "the data are in place; the next pull runs it again";
   return error;
+}
+
+}  // namespace
+
+Result<> RunHook(const std::string& command, const std::vector<std::pair<std::string, std::string>>& variables,
+                 const std::string& input) {
+  return Guarded(DoRunHook, command, variables, input);
 }
 
 }  // namespace wdelta

@@ -2,16 +2,12 @@
 
 #include <unistd.h>
 
-#include <filesystem>
-
 #include "core/folder_lock.h"
 #include "core/free_space.h"
 
 namespace wdelta {
 
 namespace {
-
-namespace fs = std::filesystem;
 
 // The files of a checkpoint, by their paths relative to it; of a lone file its own name.
 std::vector<std::pair<std::string, std::string>> FilesOf(const std::string& source, const Layout& layout) {
@@ -23,28 +19,37 @@ std::vector<std::pair<std::string, std::string>> FilesOf(const std::string& sour
   return files;
 }
 
+Result<> PutFile(const std::string& from, const std::string& to, const std::string& how) {
+  WD_TRY(CreateFolders(ParentFolder(to)));
+  if (how == "copy") return CopyFile(from, to);
+  // A link to what a symbolic link leads to: the snapshot folders of model hubs are made of those.
+  WD_ASSIGN(const std::string real, RealPath(from));
+  return LinkFile(real, to);
+}
+
 }  // namespace
 
 Result<PusherState> PusherState::Open(const std::string& beside, const std::string& remote_url,
                                       const std::string& mirror, double lock_wait, const StopToken& stop) {
   const std::string hash = Hex(DigestSha256(AsBytes(remote_url))).substr(0, 12);
   // Absolute, because the parent of "." is not to be found in its name.
-  const std::string place = fs::absolute(beside).lexically_normal().string();
+  WD_ASSIGN(const std::string place, AbsolutePath(beside));
   const std::string folder = ParentFolder(place) + "/.wdelta/push-" + hash;
-  std::error_code failed;
-  fs::create_directories(folder + "/packs", failed);
-  if (failed) return SystemError("create", folder, failed.value());
+  WD_TRY(CreateFolders(folder + "/packs"));
   WD_ASSIGN(File lock, LockFolder(folder + "/lock", folder, lock_wait, stop));
   WD_ASSIGN(StateFile state, StateFile::Read(folder + "/state.json"));
   PusherState home(folder, std::move(lock), std::move(state), !IsInMemory(folder));
   RemoveTemporaries(folder);
   home.state_.Set("remote", remote_url);
-  if (!mirror.empty()) home.base_key_ = "state of mirror " + fs::absolute(mirror).lexically_normal().string();
+  if (!mirror.empty()) {
+    WD_ASSIGN(const std::string mirror_place, AbsolutePath(mirror));
+    home.base_key_ = "state of mirror " + mirror_place;
+  }
   return home;
 }
 
 bool PusherState::HasKeptBase() const {
-  return fs::is_directory(base_path()) && base_state() != Sha256Digest{};
+  return IsFolder(base_path()) && base_state() != Sha256Digest{};
 }
 
 Result<> PusherState::SetBaseState(const Sha256Digest& state) {
@@ -58,7 +63,7 @@ Result<> PusherState::SetStoreProved() {
 }
 
 bool PusherState::HasPreparedBase() const {
-  return fs::is_directory(PreparedPath());
+  return IsFolder(PreparedPath());
 }
 
 Result<> PusherState::SetPublishing(uint64_t version, const Sha256Digest& state, const Sha256Digest& proof) {
@@ -97,7 +102,7 @@ Result<> PusherState::FinishPublishing(const std::string& name) {
     return ReplaceBase(PreparedPath(), state);
   }
   // None was to be kept, or a crash fell between its new name and this note.
-  const bool is_renamed = state != base_state() && fs::is_directory(BasePath(state));
+  const bool is_renamed = state != base_state() && IsFolder(BasePath(state));
   if (is_renamed) state_.Set("published", name);
   WD_TRY(SetBaseState(is_renamed ? state : Sha256Digest{}));
   RemoveTree(old_path);
@@ -108,15 +113,10 @@ Result<> PusherState::PrepareBase(const std::string& source, const Layout& layou
   const std::string fresh = PreparedPath();
   DropPreparedBase();
   for (const auto& [from, to] : FilesOf(source, layout)) {
-    const fs::path target = fs::path(fresh) / to;
-    std::error_code failed;
-    fs::create_directories(target.parent_path(), failed);
-    if (!failed && how == "copy") fs::copy_file(from, target, failed);
-    // A link to what a symbolic link leads to: the snapshot folders of model hubs are made of those.
-    if (!failed && how == "link") fs::create_hard_link(fs::canonical(from, failed), target, failed);
-    if (!failed) continue;
+    Result<> put = PutFile(from, fresh + "/" + to, how);
+    if (put.ok()) continue;
     RemoveTree(fresh);
-    return SystemError(how, from, failed.value());
+    return put;
   }
   return {};
 }

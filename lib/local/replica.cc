@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
 
 #include "core/folder_lock.h"
 #include "local/sglang_marker.h"
@@ -13,8 +12,6 @@
 namespace wdelta {
 
 namespace {
-
-namespace fs = std::filesystem;
 
 std::string CopyName(uint64_t number, const Sha256Digest& state) {
   return std::to_string(number) + "-" + Hex(state).substr(0, 12);
@@ -41,19 +38,11 @@ std::optional<uint64_t> NumberOf(const std::string& name) {
   return number;
 }
 
-Result<> MakeFolder(const std::string& path) {
-  std::error_code failed;
-  fs::create_directories(path, failed);
-  if (failed) return SystemError("create", path, failed.value());
-  return {};
-}
-
 }  // namespace
 
 Result<Replica> Replica::Open(const std::string& folder, double lock_wait, const StopToken& stop) {
-  for (const char* part : {"/versions", "/.wdelta/packs"}) WD_TRY(MakeFolder(folder + part));
-  const fs::file_status link = fs::symlink_status(folder + "/current");
-  if (fs::exists(link) && !fs::is_symlink(link)) {
+  for (const char* part : {"/versions", "/.wdelta/packs"}) WD_TRY(CreateFolders(folder + part));
+  if (PathExists(folder + "/current") && !IsLink(folder + "/current")) {
     return Error{ErrorKind::kRefused, "'" + folder + "/current' is not a link that wdelta made",
                  "pull into a folder of its own"};
   }
@@ -64,11 +53,10 @@ Result<Replica> Replica::Open(const std::string& folder, double lock_wait, const
   return replica;
 }
 
-void Replica::FindVersions() {
+Result<> Replica::FindVersions() {
+  WD_ASSIGN(const std::vector<FolderEntry> entries, ListFolder(folder_ + "/versions"));
   versions_.clear();
-  std::error_code failed;
-  for (const auto& entry : fs::directory_iterator(folder_ + "/versions", failed)) {
-    const std::string name = entry.path().filename().string();
+  for (const auto& [name, kind] : entries) {
     const std::optional<uint64_t> number = NumberOf(name);
     const Sha256Digest state = state_.Digest(StateKey(name));
     if (!number || state == Sha256Digest{}) continue;
@@ -80,17 +68,17 @@ void Replica::FindVersions() {
     version.created = state_.Number(CreatedKey(name));
   }
   std::sort(versions_.begin(), versions_.end(), [](const auto& a, const auto& b) { return a.number < b.number; });
-  const fs::path link = fs::read_symlink(folder_ + "/current", failed);
-  current_name_ = failed ? "" : link.filename().string();
+  current_name_ = LastComponent(LinkTarget(folder_ + "/current").value_or(""));
+  return {};
 }
 
 Result<> Replica::Recover() {
-  FindVersions();
+  WD_TRY(FindVersions());
   RemoveTemporaries(folder_ + "/.wdelta");
   RemoveUnknown();
   building_.reset();
   const std::string in_place = state_.Text("building_in_place");
-  const bool is_there = fs::exists(in_place.empty() ? AsidePath() : folder_ + "/versions/" + in_place);
+  const bool is_there = PathExists(in_place.empty() ? AsidePath() : folder_ + "/versions/" + in_place);
   if (state_.Has("building") && is_there) {
     building_.emplace();
     building_->name = in_place;
@@ -108,10 +96,11 @@ Result<> Replica::Recover() {
 // A version is forgotten before its files are removed; a crash between the two leaves the files.
 void Replica::RemoveUnknown() const {
   if (state_.empty()) return;
-  std::error_code failed;
-  for (const auto& entry : fs::directory_iterator(folder_ + "/versions", failed)) {
-    const std::string name = entry.path().filename().string();
-    if (NumberOf(name) && !state_.Has(StateKey(name)) && name != current_name_) RemoveTree(entry.path().string());
+  const auto entries = ListFolder(folder_ + "/versions");
+  if (!entries.ok()) return;  // they only take room
+  for (const auto& [name, kind] : *entries) {
+    if (NumberOf(name) && !state_.Has(StateKey(name)) && name != current_name_)
+      RemoveTree(folder_ + "/versions/" + name);
   }
 }
 
@@ -183,15 +172,14 @@ Result<> Replica::BuildingReached(uint64_t number, const Sha256Digest& state) {
 void Replica::DropBuilding() {
   if (building_ && building_->name.empty()) RemoveTree(AsidePath());
   building_.reset();
-  FindVersions();  // it is none of them any more
+  static_cast<void>(FindVersions());  // it is none of them any more; that they can be listed was seen before
 }
 
 Result<> Replica::Adopt(const std::string& path, const RecordEntry& entry) {
   ReplicaCopy version;
   version.name = CopyName(entry.number, entry.state);
   // A version of a history that was followed before may have the name; it is not touched until the link has moved.
-  std::error_code failed;
-  for (unsigned n = 2; fs::exists(PathOf(version), failed) && !fs::equivalent(path, PathOf(version), failed); ++n) {
+  for (unsigned n = 2; PathExists(PathOf(version)) && !IsSameFile(path, PathOf(version)); ++n) {
     version.name = CopyName(entry.number, entry.state) + "-" + std::to_string(n);
   }
   state_.Set(StateKey(version.name), entry.state);
@@ -217,7 +205,7 @@ Result<> Replica::PointCurrentAt(const std::string& name) const {
 Result<> Replica::SwitchTo(const ReplicaCopy& version) {
   WD_TRY(PointCurrentAt(version.name));
   for (const char* key : {"building", "building_state", "building_in_place"}) state_.Remove(key);
-  FindVersions();
+  WD_TRY(FindVersions());
   // What was known of versions that are gone.
   state_.RemoveIf([&](const std::string& key) {
     const size_t of = key.find(" of ");
@@ -233,7 +221,7 @@ Result<> Replica::Relabel(const RecordEntry& entry) {
   state_.Set(CreatedKey(current_name_), entry.created);
   state_.Remove(StepKey(current_name_));
   if (entry.step) state_.Set(StepKey(current_name_), *entry.step);
-  FindVersions();
+  WD_TRY(FindVersions());
   if (marked_) WD_TRY(SglangMarker::Write(PathOf(*current()), entry.number, durable_));
   return SaveState();
 }
@@ -261,18 +249,17 @@ Result<> Replica::RemoveOld(unsigned keep) {
   }
   WD_TRY(SaveState());  // first forgotten, then removed: half a version is none
   for (const ReplicaCopy& version : removable) RemoveTree(PathOf(version));
-  FindVersions();
+  WD_TRY(FindVersions());
   return {};
 }
 
 Result<std::optional<ReplicaCopy>> CurrentCopyIn(const std::string& folder) {
-  std::error_code failed;
   const std::string state_path = folder + "/.wdelta/state.json";
-  const fs::path link = fs::read_symlink(folder + "/current", failed);
-  if (failed || !fs::exists(state_path)) return std::optional<ReplicaCopy>();
+  const std::optional<std::string> link = LinkTarget(folder + "/current");
+  if (!link || !PathExists(state_path)) return std::optional<ReplicaCopy>();
   WD_ASSIGN(const StateFile state, StateFile::Read(state_path));
   ReplicaCopy version;
-  version.name = link.filename().string();
+  version.name = LastComponent(*link);
   version.number = NumberOf(version.name).value_or(0);
   version.state = state.Digest(StateKey(version.name));
   return std::optional(std::move(version));

@@ -93,7 +93,7 @@ class Replica {
   Result<> Recover();
   void RemoveUnknown() const;
   Result<> SwitchTo(const ReplicaCopy& version);
-  void FindVersions();
+  Result<> FindVersions();
   Result<> SaveState() const { return state_.Write(folder_ + "/.wdelta/state.json", durable_); }
   Result<> PointCurrentAt(const std::string& name) const;
 

@@ -4,7 +4,6 @@
 
 #include <cerrno>
 #include <ctime>
-#include <filesystem>
 
 #include "canonical/version.h"
 #include "core/folder_lock.h"
@@ -24,17 +23,13 @@ std::string StateOf(const std::string& checkpoint) {
 }
 
 Result<> MakeFolder(const std::string& checkpoint) {
-  std::error_code failed;
-  std::filesystem::create_directories(FolderOf(checkpoint), failed);
-  if (failed) return SystemError("create", FolderOf(checkpoint), failed.value());
-  return {};
+  return CreateFolders(FolderOf(checkpoint));
 }
 
 }  // namespace
 
 bool SglangMarker::IsIn(const std::string& path) {
-  std::error_code failed;
-  return std::filesystem::exists(FolderOf(path), failed);
+  return PathExists(FolderOf(path));
 }
 
 Result<SglangMarker> SglangMarker::Take(const std::string& path, double wait, const StopToken& stop) {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/boundary.h"
 #include "core/sleep.h"
 
 namespace wdelta {
@@ -75,7 +76,7 @@ Result<Pins> Pins::Put(Remote& remote, const std::vector<ObjectRef>& objects, co
 
 Pins::~Pins() {
   // What cannot be removed holds an object for a while longer than needed, and no more.
-  for (const std::string& key : keys_) static_cast<void>(remote_->Remove(key));
+  for (const std::string& key : keys_) static_cast<void>(Guarded([&] { return remote_->Remove(key); }));
 }
 
 Sweep::Sweep(Remote& remote) : remote_(&remote), key_(kSweepPrefix + RandomHex(16)) {}
@@ -84,7 +85,7 @@ Sweep::Sweep(Sweep&& other) noexcept
     : remote_(other.remote_), key_(std::exchange(other.key_, {})), watch_(other.watch_) {}
 
 Sweep::~Sweep() {
-  if (!key_.empty()) static_cast<void>(remote_->Remove(key_));
+  if (!key_.empty()) static_cast<void>(Guarded([&] { return remote_->Remove(key_); }));
 }
 
 Result<Sweep> Sweep::Announce(Remote& remote) {

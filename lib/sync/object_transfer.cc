@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "core/parallel.h"
 #include "walk/chain.h"
@@ -188,8 +187,7 @@ std::string PackStore::PathOf(const Way& way) const {
 }
 
 bool PackStore::Has(const Way& way) const {
-  std::error_code failed;
-  return std::filesystem::file_size(PathOf(way), failed) == way.bytes() && !failed;
+  return SizeOfFile(PathOf(way)) == way.bytes();
 }
 
 uint64_t PackStore::MissingBytes(const Way& way) const {
@@ -277,10 +275,10 @@ void PackStore::KeepOnly(const std::vector<Way>& ways) const {
   std::vector<std::string> kept;
   kept.reserve(ways.size());
   for (const Way& way : ways) kept.push_back(LastComponent(PathOf(way)));
-  std::error_code failed;
-  for (const auto& entry : std::filesystem::directory_iterator(folder_, failed)) {
-    const std::string name = entry.path().filename().string();
-    if (std::find(kept.begin(), kept.end(), name) == kept.end()) unlink(entry.path().c_str());
+  const auto entries = ListFolder(folder_);
+  if (!entries.ok()) return;  // they only take room
+  for (const auto& [name, kind] : *entries) {
+    if (std::find(kept.begin(), kept.end(), name) == kept.end()) unlink((folder_ + "/" + name).c_str());
   }
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "canonical/canonical_pull.h"
+#include "core/boundary.h"
 #include "core/parallel.h"
 #include "core/stopwatch.h"
 #include "local/replica.h"
@@ -313,9 +314,7 @@ Result<PullReport> FollowAny(const PullRequest& request, const RemoteName& name,
   }
 }
 
-}  // namespace
-
-Result<PullReport> Pull(const PullRequest& request, const Context& context) {
+Result<PullReport> DoPull(const PullRequest& request, const Context& context) {
   if (!request.marker.empty() && !request.in_place) {
     return Error{ErrorKind::kUsage, "a marker is kept only in a version that is patched in place", "add '--in-place'"};
   }
@@ -345,6 +344,12 @@ Result<PullReport> Pull(const PullRequest& request, const Context& context) {
   }();
   if (only_asks && !exists) RemoveTree(folder);
   return report;
+}
+
+}  // namespace
+
+Result<PullReport> Pull(const PullRequest& request, const Context& context) {
+  return Guarded(DoPull, request, context);
 }
 
 }  // namespace wdelta

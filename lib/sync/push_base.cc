@@ -1,7 +1,6 @@
 #include "sync/push_base.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "walk/chain.h"
 #include "walk/in_place.h"
@@ -11,8 +10,7 @@ namespace wdelta {
 namespace {
 
 bool IsMissingOrEmpty(const std::string& folder) {
-  std::error_code failed;
-  return !std::filesystem::exists(folder, failed) || std::filesystem::is_empty(folder, failed);
+  return !PathExists(folder) || IsEmptyFolder(folder);
 }
 
 }  // namespace

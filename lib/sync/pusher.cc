@@ -3,10 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "canonical/publish.h"
 #include "canonical/version_store.h"
+#include "core/boundary.h"
 #include "core/parallel.h"
 #include "core/stopwatch.h"
 #include "local/trainer_handshake.h"
@@ -27,7 +27,7 @@ class Pusher {
   Result<PushReport> Run() {
     if (!request_.tag.empty()) WD_TRY(CheckTagName(request_.tag));
     bool is_pack = request_.source == "-";
-    if (!is_pack && std::filesystem::is_regular_file(request_.source)) {
+    if (!is_pack && IsRegularFile(request_.source)) {
       WD_ASSIGN(is_pack, LooksLikeDelta(request_.source));
     }
     if (is_pack && request_.mirror.empty() && request_.anchor_every > 0) {
@@ -332,9 +332,7 @@ class Pusher {
   PushReport report_;
 };
 
-}  // namespace
-
-Result<PushReport> Push(const PushRequest& request, const Context& context) {
+Result<PushReport> DoPush(const PushRequest& request, const Context& context) {
   if (request.format == "canonical") return PushVersion(request, context);
   if (!request.base.empty() && !request.mirror.empty()) {
     return Error{ErrorKind::kUsage, "a push takes a base or a mirror, not both"};
@@ -343,6 +341,12 @@ Result<PushReport> Push(const PushRequest& request, const Context& context) {
   if (name.given) return Error{ErrorKind::kUsage, "a push goes to the end of a history, not to one of its records"};
   WD_ASSIGN(const std::unique_ptr<Remote> remote, OpenRemote(name.url, request.transfer, context));
   return Pusher(request, *remote, context).Run();
+}
+
+}  // namespace
+
+Result<PushReport> Push(const PushRequest& request, const Context& context) {
+  return Guarded(DoPush, request, context);
 }
 
 }  // namespace wdelta

@@ -1,8 +1,8 @@
 // Proving a whole history: every record, every object, and the checkpoint that they lead to.
 #include <algorithm>
-#include <filesystem>
 #include <set>
 
+#include "core/boundary.h"
 #include "core/parallel.h"
 #include "sync/object_transfer.h"
 #include "sync/record_info.h"
@@ -146,12 +146,16 @@ class Prover {
   std::set<std::string> seen_, gone_;
 };
 
-}  // namespace
-
-Result<VerifyRemoteReport> VerifyRemote(const VerifyRemoteRequest& request, const Context& context) {
+Result<VerifyRemoteReport> DoVerifyRemote(const VerifyRemoteRequest& request, const Context& context) {
   WD_ASSIGN(const RemoteName name, ParseRemoteName(request.remote));
   WD_ASSIGN(const std::unique_ptr<Remote> remote, OpenRemote(name.url, request.transfer, context));
   return Prover(request, *remote, context).Run(name.revision);
+}
+
+}  // namespace
+
+Result<VerifyRemoteReport> VerifyRemote(const VerifyRemoteRequest& request, const Context& context) {
+  return Guarded(DoVerifyRemote, request, context);
 }
 
 }  // namespace wdelta

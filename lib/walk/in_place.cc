@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
 
 #include "core/file_users.h"
 #include "core/free_space.h"
@@ -38,8 +37,7 @@ Result<> RefuseSharedFiles(const Checkpoint& base) {
 // A program that has the weights open or mapped would see them change under it. Asked before this process opens them.
 Result<> RefuseFilesInUse(const std::string& path) {
   std::vector<std::string> files = {path};
-  std::error_code failed;
-  if (std::filesystem::is_directory(path, failed)) {
+  if (IsFolder(path)) {
     files.clear();
     const Result<FolderFiles> listed = ListCheckpointFolder(path, {}, [](const std::string&) {});
     if (!listed.ok()) return {};  // opening it tells what is wrong

@@ -3,12 +3,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <filesystem>
 #include <set>
 
 namespace wdelta {
-
-namespace fs = std::filesystem;
 
 namespace {
 
@@ -16,8 +13,7 @@ constexpr std::string_view kSegment = "/segment", kReady = "/ready", kCommit = "
                            kPack = "/pack";
 
 std::string JournalFolder(const std::string& checkpoint) {
-  std::error_code failed;
-  if (fs::is_directory(checkpoint, failed)) return checkpoint + "/.wdelta-apply";
+  if (IsFolder(checkpoint)) return checkpoint + "/.wdelta-apply";
   return ParentFolder(checkpoint) + "/." + LastComponent(checkpoint) + ".wdelta-apply";
 }
 
@@ -29,24 +25,20 @@ Result<> Remove(const std::string& path) {
 }  // namespace
 
 bool Journal::Exists(const std::string& path) {
-  std::error_code failed;
-  return fs::exists(JournalFolder(path), failed);
+  return PathExists(JournalFolder(path));
 }
 
 Journal::Journal(std::string checkpoint, std::string folder, File lock, bool durable)
     : checkpoint_(std::move(checkpoint)), folder_(std::move(folder)), durable_(durable), lock_(std::move(lock)) {
-  std::error_code failed;
-  lone_file_ = !fs::is_directory(checkpoint_, failed);
+  lone_file_ = !IsFolder(checkpoint_);
 }
 
 Result<Journal> Journal::Open(const std::string& path, bool durable) {
   const std::string folder = JournalFolder(path), lock_path = folder + "/lock";
-  std::error_code failed;
-  fs::create_directories(folder + std::string(kNew), failed);
-  if (failed) return SystemError("create", folder, failed.value());
-  if (!fs::exists(lock_path, failed)) {
+  WD_TRY(CreateFolders(folder + std::string(kNew)));
+  if (!PathExists(lock_path)) {
     Result<File> created = File::CreateNew(lock_path);
-    if (!created.ok() && !fs::exists(lock_path, failed)) return created.TakeError();  // else somebody was faster
+    if (!created.ok() && !PathExists(lock_path)) return created.TakeError();  // else somebody was faster
   }
   WD_ASSIGN(File lock, File::OpenForUpdate(lock_path));
   WD_ASSIGN(const bool locked, lock.TryLock());
@@ -65,10 +57,9 @@ std::string Journal::Target(const std::string& path) const {
 }
 
 Result<std::string> Journal::Recover() {
-  std::error_code failed;
-  if (fs::exists(folder_ + std::string(kSegment), failed)) WD_TRY(FinishSegment());
-  if (fs::exists(folder_ + std::string(kCommit), failed)) WD_TRY(CarryOut());
-  if (!fs::exists(folder_ + std::string(kPack), failed)) {
+  if (PathExists(folder_ + std::string(kSegment))) WD_TRY(FinishSegment());
+  if (PathExists(folder_ + std::string(kCommit))) WD_TRY(CarryOut());
+  if (!PathExists(folder_ + std::string(kPack))) {
     Drop();
     return std::string();
   }
@@ -78,8 +69,7 @@ Result<std::string> Journal::Recover() {
 }
 
 void Journal::Abandon() const {
-  std::error_code failed;
-  if (!has_begun_ && !fs::exists(folder_ + std::string(kPack), failed)) Drop();
+  if (!has_begun_ && !PathExists(folder_ + std::string(kPack))) Drop();
 }
 
 // A record: text shard, u64 offset, u32 length, u8 unit, u8 whole, u32 positions, u32 value bytes, positions, values.
@@ -132,8 +122,7 @@ Result<> Journal::PublishSegment() {
 // changes nothing. The other way round, a crash would leave patched shards and forget the files that belong to them.
 Result<> Journal::FinishSegment() const {
   WD_TRY(Replay());
-  std::error_code failed;
-  if (fs::exists(folder_ + std::string(kReady), failed)) {
+  if (PathExists(folder_ + std::string(kReady))) {
     WD_TRY(Rename(folder_ + std::string(kReady), folder_ + std::string(kCommit), durable_));
   }
   return Remove(folder_ + std::string(kSegment));
@@ -199,9 +188,7 @@ Result<> Journal::Replay() const {
 
 Result<File> Journal::Stage(const std::string& path, uint64_t bytes) const {
   const std::string staged = folder_ + std::string(kNew) + path;
-  std::error_code failed;
-  fs::create_directories(fs::path(staged).parent_path(), failed);
-  if (failed) return SystemError("create", staged, failed.value());
+  WD_TRY(CreateFolders(ParentFolder(staged)));
   WD_TRY(Remove(staged));
   WD_ASSIGN(File file, File::CreateNew(staged));
   WD_TRY(file.Resize(bytes));
@@ -235,7 +222,6 @@ Result<> Journal::Commit(const std::vector<std::string>& staged, const std::vect
 Result<> Journal::CarryOut() const {
   WD_ASSIGN(const Bytes list, ReadWholeFile(folder_ + std::string(kCommit), uint64_t{1} << 30));
   ByteReader in(list);
-  std::error_code failed;
   for (const bool rename : {true, false}) {
     WD_ASSIGN(const uint64_t count, in.Count());
     for (uint64_t i = 0; i < count; ++i) {
@@ -244,10 +230,9 @@ Result<> Journal::CarryOut() const {
       const std::string staged = folder_ + std::string(kNew) + path, target = Target(path);
       if (!rename) {
         WD_TRY(Remove(target));
-        if (durable_ && fs::exists(ParentFolder(target), failed)) WD_TRY(SyncFolder(ParentFolder(target)));
-      } else if (fs::exists(staged, failed)) {  // else an interrupted run has moved it already
-        fs::create_directories(ParentFolder(target), failed);
-        if (failed) return SystemError("create", ParentFolder(target), failed.value());
+        if (durable_ && PathExists(ParentFolder(target))) WD_TRY(SyncFolder(ParentFolder(target)));
+      } else if (PathExists(staged)) {  // else an interrupted run has moved it already
+        WD_TRY(CreateFolders(ParentFolder(target)));
         WD_TRY(Rename(staged, target, durable_));
       }
     }
