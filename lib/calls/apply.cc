@@ -1,12 +1,15 @@
 // Apply: a base and deltas become a checkpoint, a new one or the base itself.
 #include "checkpoint/hex_identity.h"
+#include "core/boundary.h"
 #include "foreign/open_target.h"
 #include "walk/in_place.h"
 #include "wdelta.h"
 
 namespace wdelta {
 
-Result<ApplyReport> Apply(const ApplyRequest& request, const Context& context) {
+namespace {
+
+Result<ApplyReport> DoApply(const ApplyRequest& request, const Context& context) {
   if (request.in_place == !request.output.empty()) {
     return Error{ErrorKind::kUsage, "apply needs an output or 'in place', not both"};
   }
@@ -18,6 +21,12 @@ Result<ApplyReport> Apply(const ApplyRequest& request, const Context& context) {
   if (rebuilt.already_applied) context.note("'" + request.base + "' already has what the delta leads to");
   return ApplyReport{rebuilt.totals, HexIdentity(rebuilt.base), HexIdentity(rebuilt.proof.digests()),
                      rebuilt.proof.path(), rebuilt.already_applied};
+}
+
+}  // namespace
+
+Result<ApplyReport> Apply(const ApplyRequest& request, const Context& context) {
+  return Guarded(DoApply, request, context);
 }
 
 }  // namespace wdelta

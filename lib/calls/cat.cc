@@ -1,5 +1,6 @@
 // Looking inside: the index of a delta or a checkpoint, or one tensor's bytes.
 #include "checkpoint/hex_identity.h"
+#include "core/boundary.h"
 #include "foreign/foreign.h"
 #include "walk/chain.h"
 #include "wdelta.h"
@@ -93,9 +94,7 @@ Result<uint64_t> WriteTensorBytes(const Target& target, const std::string& subje
   return tensor->bytes;
 }
 
-}  // namespace
-
-Result<CatReport> Cat(const CatRequest& request, const Context& context) {
+Result<CatReport> DoCat(const CatRequest& request, const Context& context) {
   bool is_delta = request.subject == "-";
   if (!is_delta) {
     WD_ASSIGN(is_delta, LooksLikeAnyDelta(request.subject));
@@ -122,6 +121,12 @@ Result<CatReport> Cat(const CatRequest& request, const Context& context) {
   report.kind = "pack";
   WD_ASSIGN(report.bytes, WriteTensorBytes(*chain, request.subject, request));
   return report;
+}
+
+}  // namespace
+
+Result<CatReport> Cat(const CatRequest& request, const Context& context) {
+  return Guarded(DoCat, request, context);
 }
 
 }  // namespace wdelta

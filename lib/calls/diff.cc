@@ -1,5 +1,6 @@
 // Diff: what changed between two checkpoints, or what a delta changes.
 #include "checkpoint/hex_identity.h"
+#include "core/boundary.h"
 #include "foreign/foreign.h"
 #include "foreign/open_target.h"
 #include "stats/tally_walk.h"
@@ -69,9 +70,7 @@ Result<Difference> DiffCheckpoints(const DiffRequest& request, const Context& co
   return Summarize(&base, *target, changed);
 }
 
-}  // namespace
-
-Result<DiffReport> Diff(const DiffRequest& request, const Context& context) {
+Result<DiffReport> DoDiff(const DiffRequest& request, const Context& context) {
   DiffReport report;
   WD_ASSIGN(const bool is_delta, LooksLikeAnyDelta(request.next));
   WD_ASSIGN(Difference difference,
@@ -80,6 +79,12 @@ Result<DiffReport> Diff(const DiffRequest& request, const Context& context) {
   report.tensors = std::move(difference.tensors);
   report.files = std::move(difference.files);
   return report;
+}
+
+}  // namespace
+
+Result<DiffReport> Diff(const DiffRequest& request, const Context& context) {
+  return Guarded(DoDiff, request, context);
 }
 
 }  // namespace wdelta

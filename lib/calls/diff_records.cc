@@ -2,6 +2,7 @@
 // by rebuilding what is not here.
 #include <set>
 
+#include "core/boundary.h"
 #include "core/file.h"
 #include "sync/record_info.h"
 #include "sync/session.h"
@@ -92,9 +93,7 @@ class SideBuilder {
   unsigned built_ = 0;
 };
 
-}  // namespace
-
-Result<CompareRecordsReport> CompareRecords(const CompareRecordsRequest& request, const Context& context) {
+Result<CompareRecordsReport> DoCompareRecords(const CompareRecordsRequest& request, const Context& context) {
   WD_ASSIGN(const RecordTensors base, ReadTensors(request.base, request.transfer, context));
   WD_ASSIGN(const RecordTensors next, ReadTensors(request.next, request.transfer, context));
   CompareRecordsReport report;
@@ -115,7 +114,15 @@ Result<CompareRecordsReport> CompareRecords(const CompareRecordsRequest& request
   return report;
 }
 
-Result<DiffRecordsReport> DiffRecords(const DiffRecordsRequest& request, const Context& context) {
+}  // namespace
+
+Result<CompareRecordsReport> CompareRecords(const CompareRecordsRequest& request, const Context& context) {
+  return Guarded(DoCompareRecords, request, context);
+}
+
+namespace {
+
+Result<DiffRecordsReport> DoDiffRecords(const DiffRecordsRequest& request, const Context& context) {
   const std::string folder = TemporaryNameBeside((request.work.empty() ? "." : request.work) + "/diff");
   DiffRecordsReport report;
   const auto compare = [&]() -> Result<> {
@@ -134,6 +141,12 @@ Result<DiffRecordsReport> DiffRecords(const DiffRecordsRequest& request, const C
   RemoveTree(folder);
   if (!compared.ok()) return compared.TakeError();
   return report;
+}
+
+}  // namespace
+
+Result<DiffRecordsReport> DiffRecords(const DiffRecordsRequest& request, const Context& context) {
+  return Guarded(DoDiffRecords, request, context);
 }
 
 }  // namespace wdelta

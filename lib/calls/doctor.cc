@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <ctime>
 
+#include "core/boundary.h"
 #include "core/digest.h"
 #include "core/folder_lock.h"
 #include "core/free_space.h"
@@ -106,9 +107,7 @@ class Examination {
   std::vector<Finding> findings_;
 };
 
-}  // namespace
-
-Result<std::vector<Finding>> Doctor(const DoctorRequest& request, const Context& context) {
+Result<std::vector<Finding>> DoDoctor(const DoctorRequest& request, const Context& context) {
   Examination examination;
   if (!request.remote.empty()) {
     WD_ASSIGN(Session session, Session::Open(request.remote, request.transfer, context));
@@ -116,6 +115,12 @@ Result<std::vector<Finding>> Doctor(const DoctorRequest& request, const Context&
   }
   if (!request.folder.empty()) examination.LookAtFolder(request.folder);
   return examination.Take();
+}
+
+}  // namespace
+
+Result<std::vector<Finding>> Doctor(const DoctorRequest& request, const Context& context) {
+  return Guarded(DoDoctor, request, context);
 }
 
 }  // namespace wdelta

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/boundary.h"
 #include "sync/gc_fence.h"
 #include "sync/record_info.h"
 #include "sync/session.h"
@@ -180,11 +181,19 @@ Result<GcReport> GcFrom(Remote& remote, Remote& remover, const GcRequest& reques
   return GcRun(request, remote, remover, stop, std::move(listing)).Run();
 }
 
-Result<GcReport> Gc(const GcRequest& request, const Context& context) {
+namespace {
+
+Result<GcReport> DoGc(const GcRequest& request, const Context& context) {
   const char* why_not = "garbage is collected in a whole history, not in one of its records";
   WD_ASSIGN(const Session session, Session::OpenWhole(request.remote, request.transfer, context, why_not));
   WD_ASSIGN(const Session remover, Session::Open(request.remote, Impatient(request.transfer), context));
   return GcFrom(session.remote(), remover.remote(), request, context.stop);
+}
+
+}  // namespace
+
+Result<GcReport> Gc(const GcRequest& request, const Context& context) {
+  return Guarded(DoGc, request, context);
 }
 
 }  // namespace wdelta

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "checkpoint/hex_identity.h"
+#include "core/boundary.h"
 #include "sync/record_info.h"
 #include "sync/session.h"
 #include "sync/way_index.h"
@@ -38,9 +39,7 @@ Result<std::vector<std::string>> Differing(Remote& remote, const RecordEntry& en
   return differing;
 }
 
-}  // namespace
-
-Result<IdReport> Id(const IdRequest& request, const Context& context) {
+Result<IdReport> DoId(const IdRequest& request, const Context& context) {
   constexpr uint64_t kLookedAt = 16;  // records whose tensors are compared, when none is the one
   IdReport report;
   std::optional<Session> session;
@@ -77,7 +76,15 @@ Result<IdReport> Id(const IdRequest& request, const Context& context) {
   return report;
 }
 
-Result<CompareReport> CompareWithRecord(const CompareRequest& request, const Context& context) {
+}  // namespace
+
+Result<IdReport> Id(const IdRequest& request, const Context& context) {
+  return Guarded(DoId, request, context);
+}
+
+namespace {
+
+Result<CompareReport> DoCompareWithRecord(const CompareRequest& request, const Context& context) {
   WD_ASSIGN(Session session, Session::Open(request.remote, request.transfer, context));
   WD_ASSIGN(const RecordEntry entry, session.Resolve());
   WD_ASSIGN(const FileChoice files, ChoiceOf(session.remote(), entry, request.files));
@@ -91,6 +98,12 @@ Result<CompareReport> CompareWithRecord(const CompareRequest& request, const Con
   if (entry.fingerprint == local.state.fingerprint) return report;
   WD_ASSIGN(report.differing, Differing(session.remote(), entry, local));
   return report;
+}
+
+}  // namespace
+
+Result<CompareReport> CompareWithRecord(const CompareRequest& request, const Context& context) {
+  return Guarded(DoCompareWithRecord, request, context);
 }
 
 }  // namespace wdelta

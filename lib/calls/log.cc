@@ -1,12 +1,15 @@
 // Reading a history without its packs.
 #include <algorithm>
 
+#include "core/boundary.h"
 #include "sync/record_info.h"
 #include "sync/session.h"
 
 namespace wdelta {
 
-Result<std::vector<RecordInfo>> Log(const LogRequest& request, const Context& context) {
+namespace {
+
+Result<std::vector<RecordInfo>> DoLog(const LogRequest& request, const Context& context) {
   WD_ASSIGN(const RemoteRange range, ParseRemoteRange(request.remote));
   WD_ASSIGN(std::unique_ptr<Remote> remote, OpenRemote(range.url, request.transfer, context));
   Session session(std::move(remote));
@@ -44,6 +47,12 @@ Result<std::vector<RecordInfo>> Log(const LogRequest& request, const Context& co
     }
   }
   return infos;
+}
+
+}  // namespace
+
+Result<std::vector<RecordInfo>> Log(const LogRequest& request, const Context& context) {
+  return Guarded(DoLog, request, context);
 }
 
 }  // namespace wdelta

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "checkpoint/hex_identity.h"
+#include "core/boundary.h"
 #include "foreign/export.h"
 #include "foreign/open_target.h"
 #include "walk/rebuild.h"
@@ -87,9 +88,7 @@ Result<OpenedTarget> OpenInputs(const PackRequest& request, std::optional<Checkp
   return opened;
 }
 
-}  // namespace
-
-Result<PackReport> Pack(const PackRequest& request, const Context& context) {
+Result<PackReport> DoPack(const PackRequest& request, const Context& context) {
   WD_ASSIGN(const PackOptions options, OptionsOf(request));
   WD_ASSIGN(const std::unique_ptr<ForeignWriter> foreign, ForeignWriterFor(request));
   if (foreign && request.anchor) {
@@ -113,6 +112,12 @@ Result<PackReport> Pack(const PackRequest& request, const Context& context) {
   WD_TRY(written.writer->Finish(written.index));
   return PackReport{written.index.totals, HexIdentity(written.index.base), HexIdentity(written.index.result),
                     written.writer->written(), Hex(written.writer->sha256())};
+}
+
+}  // namespace
+
+Result<PackReport> Pack(const PackRequest& request, const Context& context) {
+  return Guarded(DoPack, request, context);
 }
 
 }  // namespace wdelta

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "canonical/canonical_lineage.h"
+#include "core/boundary.h"
 #include "local/hook.h"
 #include "sync/follower.h"
 #include "sync/history_lineage.h"
@@ -87,9 +88,7 @@ Result<PullReport> PullInto(const std::string& folder, const PullRequest& reques
   return report;
 }
 
-}  // namespace
-
-Result<PullReport> Pull(const PullRequest& request, const Context& context) {
+Result<PullReport> DoPull(const PullRequest& request, const Context& context) {
   if (!request.marker.empty() && !request.in_place) {
     return Error{ErrorKind::kUsage, "'--marker' needs '--in-place'"};
   }
@@ -104,9 +103,15 @@ Result<PullReport> Pull(const PullRequest& request, const Context& context) {
   return report;
 }
 
+}  // namespace
+
+Result<PullReport> Pull(const PullRequest& request, const Context& context) {
+  return Guarded(DoPull, request, context);
+}
+
 Result<> RunHook(const std::string& command, const std::vector<std::pair<std::string, std::string>>& variables,
                  const std::string& input) {
-  return RunShellCommand(command, variables, input);
+  return Guarded(RunShellCommand, command, variables, input);
 }
 
 }  // namespace wdelta

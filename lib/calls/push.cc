@@ -1,6 +1,7 @@
 // Push: what the user asked for, as values, and on to a history or to a store of versions.
 #include "canonical/publish.h"
 #include "canonical/version.h"
+#include "core/boundary.h"
 #include "foreign/foreign.h"
 #include "sync/pusher.h"
 
@@ -34,9 +35,7 @@ Result<> CheckVersionRequest(const PushRequest& request) {
                "rebuild it first: 'wdelta apply BASE " + request.source + " -o CKPT'"};
 }
 
-}  // namespace
-
-Result<PushReport> Push(const PushRequest& request, const Context& context) {
+Result<PushReport> DoPush(const PushRequest& request, const Context& context) {
   const bool is_version = request.format == "canonical";
   if (is_version) WD_TRY(CheckVersionRequest(request));
   if (!request.base.empty() && !request.mirror.empty()) {
@@ -65,6 +64,12 @@ Result<PushReport> Push(const PushRequest& request, const Context& context) {
                             .checksum = request.checksum,
                             .run = request.run};
   return is_version ? PublishVersion(session, options, context) : PushToHistory(session, options, context);
+}
+
+}  // namespace
+
+Result<PushReport> Push(const PushRequest& request, const Context& context) {
+  return Guarded(DoPush, request, context);
 }
 
 }  // namespace wdelta

@@ -1,5 +1,6 @@
 // Revert: a record with the state of an older one. Both ends are rebuilt beside each other in a temporary folder; the
 // difference between them is an ordinary delta.
+#include "core/boundary.h"
 #include "sync/pusher.h"
 #include "sync/route_fetch.h"
 #include "walk/rebuild.h"
@@ -53,15 +54,19 @@ class Reverter {
   const Context& context_;
 };
 
-}  // namespace
-
-Result<PushReport> Revert(const RevertRequest& request, const Context& context) {
+Result<PushReport> DoRevert(const RevertRequest& request, const Context& context) {
   WD_ASSIGN(Session session, Session::Open(request.remote + "@" + request.to, request.transfer, context));
   WD_ASSIGN(const RecordEntry older, session.Resolve());
   const std::string folder = TemporaryNameBeside((request.work.empty() ? "." : request.work) + "/revert");
   Result<PushReport> report = Reverter(session, folder, context).Run(older, request.step);
   RemoveTree(folder);
   return report;
+}
+
+}  // namespace
+
+Result<PushReport> Revert(const RevertRequest& request, const Context& context) {
+  return Guarded(DoRevert, request, context);
 }
 
 }  // namespace wdelta

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "checkpoint/hex_identity.h"
+#include "core/boundary.h"
 #include "foreign/foreign.h"
 #include "foreign/open_target.h"
 #include "stats/encodings.h"
@@ -241,9 +242,7 @@ Result<Fill> ChooseFill(const StatsRequest& request) {
   return fill;
 }
 
-}  // namespace
-
-Result<StatsReport> Stats(const StatsRequest& request, const Context& context) {
+Result<StatsReport> DoStats(const StatsRequest& request, const Context& context) {
   StatsReport report;
   WD_ASSIGN(const Fill fill, ChooseFill(request));
   report.names = request.subjects;
@@ -252,6 +251,12 @@ Result<StatsReport> Stats(const StatsRequest& request, const Context& context) {
   if (const std::vector<GroupRow> rows = Group(report.tensors, GroupBy::kWhole); !rows.empty()) report.whole = rows[0];
   report.findings = FindUnusual(report);
   return report;
+}
+
+}  // namespace
+
+Result<StatsReport> Stats(const StatsRequest& request, const Context& context) {
+  return Guarded(DoStats, request, context);
 }
 
 }  // namespace wdelta

@@ -1,6 +1,7 @@
 // Names for records.
 #include "calls/tag.h"
 
+#include "core/boundary.h"
 #include "sync/gc_fence.h"
 #include "sync/record_commit.h"
 #include "sync/record_info.h"
@@ -32,7 +33,9 @@ Result<bool> TagAndKeep(Remote& remote, const std::string& name, const RecordEnt
   return false;
 }
 
-Result<RecordInfo> TagRecord(const TagRequest& request, const Context& context) {
+namespace {
+
+Result<RecordInfo> DoTagRecord(const TagRequest& request, const Context& context) {
   WD_TRY(CheckTagName(request.name));
   WD_ASSIGN(Session session, Session::Open(request.remote, request.transfer, context));
   if (request.remove) {
@@ -50,6 +53,12 @@ Result<RecordInfo> TagRecord(const TagRequest& request, const Context& context) 
   RecordInfo info = InfoOf(entry);
   info.tags = {request.name};
   return info;
+}
+
+}  // namespace
+
+Result<RecordInfo> TagRecord(const TagRequest& request, const Context& context) {
+  return Guarded(DoTagRecord, request, context);
 }
 
 }  // namespace wdelta

@@ -1,6 +1,7 @@
 // Verify: is a checkpoint, a delta, or a folder that a pull keeps what it should be?
 
 #include "checkpoint/hex_identity.h"
+#include "core/boundary.h"
 #include "foreign/foreign.h"
 #include "foreign/open_target.h"
 #include "local/replica.h"
@@ -146,9 +147,7 @@ Result<VerifyReport> VerifyPulled(const VerifyRequest& request, const ReplicaCop
   return error;
 }
 
-}  // namespace
-
-Result<VerifyReport> Verify(const VerifyRequest& request, const Context& context) {
+Result<VerifyReport> DoVerify(const VerifyRequest& request, const Context& context) {
   if (request.target != "-" && IsFolder(request.target) && !LooksForeign(request.target)) {
     WD_ASSIGN(const std::optional<ReplicaCopy> pulled, CurrentCopyIn(request.target));
     return pulled ? VerifyPulled(request, *pulled, context) : VerifyCheckpoint(request, context);
@@ -158,6 +157,12 @@ Result<VerifyReport> Verify(const VerifyRequest& request, const Context& context
     WD_ASSIGN(is_delta, LooksLikeAnyDelta(request.target));
   }
   return is_delta ? VerifyDelta(request, context) : VerifyCheckpoint(request, context);
+}
+
+}  // namespace
+
+Result<VerifyReport> Verify(const VerifyRequest& request, const Context& context) {
+  return Guarded(DoVerify, request, context);
 }
 
 }  // namespace wdelta

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "canonical/whole_version.h"
 #include "core/parallel.h"
@@ -179,29 +178,26 @@ Result<std::vector<VersionFile>> VersionStore::FilesOf(uint64_t version, const C
 
 Result<> VersionStore::Fetch(uint64_t version, const std::vector<VersionFile>& files, const std::string& folder,
                              unsigned jobs, const Context& context, uint64_t* wire_bytes) {
-  std::error_code failed;
-  std::filesystem::create_directories(folder, failed);
-  if (failed) return SystemError("create", folder, failed.value());
+  WD_TRY(CreateFolders(folder));
   const std::string list = folder + ".json";  // of what is complete, beside it
   WD_ASSIGN(StateFile complete, StateFile::Read(list));
   Progress progress;
   for (const VersionFile& file : files) progress.total_bytes += file.bytes;
   for (const VersionFile& file : files) {
     const std::string key = KeyOf(version, file.name), path = folder + "/" + file.name;
-    const uint64_t size = std::filesystem::file_size(path, failed);
-    const bool may_be_here = !failed && complete.Has(file.name);
+    const std::optional<uint64_t> size = SizeOfFile(path);
+    const bool may_be_here = size && complete.Has(file.name);
     WD_ASSIGN(ObjectPiece first, remote_.Read(key, 0, may_be_here ? 1 : kPieceBytes));
     const std::string mark = first.etag + " " + std::to_string(first.size);
     if (may_be_here) {
       *wire_bytes += first.bytes.size();
       if (size == first.size && !first.etag.empty() && complete.Text(file.name) == mark) {
-        progress.done_bytes += size;
+        progress.done_bytes += *size;
         continue;
       }
       WD_ASSIGN(first, remote_.Read(key, 0, kPieceBytes, first.etag));
     }
-    std::filesystem::create_directories(ParentFolder(path), failed);
-    if (failed) return SystemError("create", path, failed.value());
+    WD_TRY(CreateFolders(ParentFolder(path)));
     WD_TRY(FetchFile(remote_, key, path, jobs, std::move(first), [&](uint64_t bytes) {
       *wire_bytes += bytes;
       progress.done_bytes += bytes;

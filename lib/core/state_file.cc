@@ -1,7 +1,5 @@
 #include "core/state_file.h"
 
-#include <unistd.h>
-
 #include <charconv>
 
 #include "core/file.h"
@@ -12,8 +10,10 @@ namespace wdelta {
 
 Result<StateFile> StateFile::Read(const std::string& path) {
   StateFile state;
-  if (access(path.c_str(), F_OK) != 0) return state;
-  WD_ASSIGN(const Bytes bytes, ReadWholeFile(path, 1 << 20));
+  Result<Bytes> read = ReadWholeFile(path, 1 << 20);
+  if (!read.ok() && read.error().kind == ErrorKind::kNotFound) return state;
+  if (!read.ok()) return read.TakeError();
+  const Bytes& bytes = *read;
   const auto parse = [&]() -> Result<> {
     if (!ValidUtf8(bytes)) return Error{ErrorKind::kIntegrity, "not UTF-8"};
     JsonReader json(AsText(bytes));

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <filesystem>
 
 #include "pack/container.h"
 #include "pack/plain_format.h"
@@ -31,8 +30,7 @@ Result<Bytes> FirstBytes(const File& file) {
 }  // namespace
 
 Result<std::unique_ptr<DeltaReader>> OpenDelta(const std::string& path, Trust trust, const Context& context) {
-  std::error_code failed;
-  if (std::filesystem::is_directory(path, failed)) {
+  if (IsFolder(path)) {
     Error error{ErrorKind::kRefused, "'" + path + "' is a folder, and no delta of a format that is known",
                 "'man wdelta-formats' lists those that are"};
     error.path = path;
@@ -53,8 +51,7 @@ Result<std::unique_ptr<DeltaReader>> OpenDelta(const std::string& path, Trust tr
 }
 
 Result<bool> LooksLikeDelta(const std::string& path) {
-  std::error_code failed;
-  if (std::filesystem::is_directory(path, failed)) return false;
+  if (IsFolder(path)) return false;
   WD_ASSIGN(const File file, File::OpenForRead(path));
   WD_ASSIGN(const Bytes first, FirstBytes(file));
   if (LooksLikePack(first)) return true;

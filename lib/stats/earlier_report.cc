@@ -1,6 +1,7 @@
 // Comparing a report with one that an earlier run left behind, so that CI notices a change without a fixed limit.
 #include <cmath>
 
+#include "core/boundary.h"
 #include "core/file.h"
 #include "core/json.h"
 #include "stats_report.h"
@@ -93,9 +94,7 @@ std::optional<double> AsReal(const std::optional<uint64_t>& number) {
   return number ? std::optional(static_cast<double>(*number)) : std::nullopt;
 }
 
-}  // namespace
-
-Result<EarlierFigures> ReadEarlierReport(const std::string& path) {
+Result<EarlierFigures> DoReadEarlierReport(const std::string& path) {
   WD_ASSIGN(const Bytes bytes, ReadWholeFile(path, kMostBytes));
   Result<EarlierFigures> figures = ParseReport(AsText(bytes));
   if (figures.ok()) return figures;
@@ -104,6 +103,12 @@ Result<EarlierFigures> ReadEarlierReport(const std::string& path) {
   error.hint = "'wdelta stats ... --report FILE' leaves one";
   error.path = path;
   return error;
+}
+
+}  // namespace
+
+Result<EarlierFigures> ReadEarlierReport(const std::string& path) {
+  return Guarded(DoReadEarlierReport, path);
 }
 
 std::vector<FigureChange> CompareWithEarlier(const StatsReport& report, const EarlierFigures& before,

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "core/boundary.h"
 #include "core/text.h"
 #include "stats/gate_figures.h"
 
@@ -98,9 +99,7 @@ Result<GateAnswer> CheckRecords(const Gate& gate, const GateFigure& figure, cons
   return *worst;
 }
 
-}  // namespace
-
-Result<Gate> ParseGate(std::string_view text) {
+Result<Gate> DoParseGate(std::string_view text) {
   Gate gate;
   gate.text = text;
   if (text.size() > kMostText) return Malformed(text, "it is too long");
@@ -133,11 +132,19 @@ Result<Gate> ParseGate(std::string_view text) {
   return Malformed(text, "a relation is missing (<, <=, >, >=, ==, !=)");
 }
 
+}  // namespace
+
+Result<Gate> ParseGate(std::string_view text) {
+  return Guarded(DoParseGate, text);
+}
+
 bool NeedsDeltaSize(const Gate& gate) {
   return gate.figure == "delta_bytes" || gate.figure == "ratio";
 }
 
-Result<GateAnswer> CheckGate(const Gate& gate, const StatsReport& report) {
+namespace {
+
+Result<GateAnswer> DoCheckGate(const Gate& gate, const StatsReport& report) {
   const GateFigure* figure = FindGateFigure(gate.figure);
   if (!figure) return NotKnown(gate, "there is no figure '" + gate.figure + "'", "");
   const bool patterned = !gate.pattern.empty();
@@ -163,6 +170,12 @@ Result<GateAnswer> CheckGate(const Gate& gate, const StatsReport& report) {
     return NotKnown(gate, "'" + gate.figure + "' is not known of a delta alone", "give its base with '--base'");
   }
   return GateAnswer{gate, *measured, "", Holds(*measured, gate.relation, gate.limit)};
+}
+
+}  // namespace
+
+Result<GateAnswer> CheckGate(const Gate& gate, const StatsReport& report) {
+  return Guarded(DoCheckGate, gate, report);
 }
 
 }  // namespace wdelta
