@@ -7,6 +7,7 @@
 #include "sync/record_info.h"
 #include "sync/session.h"
 #include "sync/way_index.h"
+#include "wdelta.h"
 
 namespace wdelta {
 

@@ -12,6 +12,7 @@
 #include "sync/gc_fence.h"
 #include "sync/record_info.h"
 #include "sync/session.h"
+#include "wdelta.h"
 
 namespace wdelta {
 

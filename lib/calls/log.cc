@@ -4,6 +4,7 @@
 #include "core/boundary.h"
 #include "sync/record_info.h"
 #include "sync/session.h"
+#include "wdelta.h"
 
 namespace wdelta {
 

@@ -8,6 +8,7 @@
 #include "sync/history_lineage.h"
 #include "sync/keep_marker.h"
 #include "sync/record_info.h"
+#include "wdelta.h"
 
 namespace wdelta {
 

@@ -4,6 +4,7 @@
 #include "core/boundary.h"
 #include "foreign/foreign.h"
 #include "sync/pusher.h"
+#include "wdelta.h"
 
 namespace wdelta {
 

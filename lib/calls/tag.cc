@@ -6,6 +6,7 @@
 #include "sync/record_commit.h"
 #include "sync/record_info.h"
 #include "sync/session.h"
+#include "wdelta.h"
 
 namespace wdelta {
 

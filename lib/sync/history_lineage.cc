@@ -5,6 +5,7 @@
 #include "core/free_space.h"
 #include "core/parallel.h"
 #include "sync/rollback_guard.h"
+#include "sync/route_fetch.h"
 #include "sync/way_index.h"
 #include "walk/rebuild.h"
 

@@ -4,10 +4,6 @@
 
 namespace wdelta {
 
-bool IsRemoteName(std::string_view text) {
-  return LooksLikeRemote(text);
-}
-
 RecordInfo InfoOf(const RecordEntry& entry) {
   RecordInfo info;
   info.number = entry.number;
