@@ -7,7 +7,7 @@ install(TARGETS wdelta_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES ${PROJECT_SOURCE_DIR}/lib/wdelta.h ${PROJECT_SOURCE_DIR}/lib/reports.h ${PROJECT_SOURCE_DIR}/lib/stats_report.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/wdelta)
 install(FILES ${PROJECT_SOURCE_DIR}/lib/core/json_object.h ${PROJECT_SOURCE_DIR}/lib/core/result.h
-  ${PROJECT_SOURCE_DIR}/lib/core/words.h
+  ${PROJECT_SOURCE_DIR}/lib/core/words.h ${PROJECT_SOURCE_DIR}/lib/core/context.h ${PROJECT_SOURCE_DIR}/lib/core/stop.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/wdelta/core)
 
 foreach(section 1 5)

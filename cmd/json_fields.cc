@@ -38,16 +38,12 @@ void SetDeltaSize(JsonObject& object, const Totals* totals, const std::optional<
   }
 }
 
-namespace {
-
 std::string JsonShape(const std::vector<uint64_t>& shape) {
   std::vector<std::string> sizes;
   sizes.reserve(shape.size());
   for (const uint64_t size : shape) sizes.push_back(std::to_string(size));
   return JsonArray(sizes);
 }
-
-}  // namespace
 
 std::string JsonTensor(const TensorChange& tensor) {
   JsonObject object;

@@ -1,7 +1,9 @@
 #include "numbers.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 namespace wdelta {
 
@@ -19,21 +21,23 @@ double PartOf(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-std::string Percent(uint64_t part, uint64_t whole) {
+std::string Percent(uint64_t part, uint64_t whole, int digits) {
   if (whole == 0) return "-";
   if (part == 0) return "0 %";
   if (part == whole) return "100 %";
-  const double share = 100.0 * static_cast<double>(part) / static_cast<double>(whole);
-  char text[32];
-  if (part > whole) {  // a delta may be larger than a tiny model
-    std::snprintf(text, sizeof text, "%.0f %%", share);
-    return text;
-  }
-  // One changed weight of a billion is not none, and all but one is not all.
-  if (share < 0.01) return "<0.01 %";
-  if (share > 99.99) return ">99.99 %";
-  std::snprintf(text, sizeof text, "%.2f %%", share);
-  return text;
+  const auto percent_of = [&](uint64_t count) {
+    return 100.0 * static_cast<double>(count) / static_cast<double>(whole);
+  };
+  const double percent = percent_of(part);
+  if (part > whole) return fmt::format("{:.0f} %", percent);  // a delta may be larger than a tiny model
+  // One changed weight of a billion is not none, and all but one is not all. What is missing is counted, not taken from
+  // 100: that difference would lose the digits that matter.
+  const double missing = percent_of(whole - part);
+  const double least = digits == 0 ? 0.01 : 1e-5;
+  if (percent < least) return digits == 0 ? "<0.01 %" : fmt::format("{:.{}e} %", percent, digits - 1);
+  if (missing < least) return digits == 0 ? ">99.99 %" : ">99.99999 %";
+  const int zeros = static_cast<int>(-std::floor(std::log10(std::min(percent, missing))));
+  return fmt::format("{:.{}f} %", percent, digits == 0 ? 2 : std::max(2, zeros + digits - 1));
 }
 
 std::string ByteSize(uint64_t bytes) {
@@ -44,9 +48,7 @@ std::string ByteSize(uint64_t bytes) {
     value /= 1024;
     ++unit;
   }
-  char text[32];
-  std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.1f %s", value, kUnits[unit]);
-  return text;
+  return fmt::format("{:.{}f} {}", value, unit == 0 ? 0 : 1, kUnits[unit]);
 }
 
 std::string ShapeText(const std::vector<uint64_t>& shape) {
@@ -64,22 +66,19 @@ std::string ShortId(const std::string& hex) {
 
 std::string Duration(double seconds) {
   const auto whole = static_cast<uint64_t>(std::lround(seconds < 0 ? 0 : seconds));
-  char text[48];
-  if (whole >= 3600) {
-    std::snprintf(text, sizeof text, "%llu:%02llu:%02llu", static_cast<unsigned long long>(whole / 3600),
-                  static_cast<unsigned long long>(whole / 60 % 60), static_cast<unsigned long long>(whole % 60));
-  } else {
-    std::snprintf(text, sizeof text, "%llu:%02llu", static_cast<unsigned long long>(whole / 60),
-                  static_cast<unsigned long long>(whole % 60));
-  }
-  return text;
+  if (whole < 3600) return fmt::format("{}:{:02}", whole / 60, whole % 60);
+  return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
 }
 
-std::string TotalsText(const Totals& totals) {
-  return Grouped(totals.elements_changed) + " of " + Counted(totals.elements_total, "element") + " changed (" +
-         Percent(totals.elements_changed, totals.elements_total) + "), in " + Grouped(totals.tensors_changed) + " of " +
-         Counted(totals.tensors_total, "tensor") + "; " + Grouped(totals.tensors_added) + " added, " +
-         Grouped(totals.tensors_removed) + " removed; " + Counted(totals.files_changed, "other file") + " changed";
+std::string ChangedText(uint64_t changed, uint64_t total, std::string_view noun, int digits) {
+  return Grouped(changed) + " of " + Counted(total, noun) + " changed (" + Percent(changed, total, digits) + ")";
+}
+
+std::string TotalsText(const Totals& totals, int digits) {
+  return ChangedText(totals.elements_changed, totals.elements_total, "element", digits) + ", in " +
+         Grouped(totals.tensors_changed) + " of " + Counted(totals.tensors_total, "tensor") + "; " +
+         Grouped(totals.tensors_added) + " added, " + Grouped(totals.tensors_removed) + " removed; " +
+         Counted(totals.files_changed, "other file") + " changed";
 }
 
 std::string StatesText(const Identity& base, const Identity& result) {

@@ -5,8 +5,6 @@
 
 #include <csignal>
 
-#include "wdelta.h"
-
 namespace wdelta {
 
 namespace {
@@ -14,9 +12,15 @@ namespace {
 volatile std::sig_atomic_t stop_signal = 0;
 volatile std::sig_atomic_t status_wanted = 0;
 
+// Never destroyed: a signal may come while the process ends.
+const StopSource& Source() {
+  static const StopSource& source = *new StopSource;
+  return source;
+}
+
 extern "C" void OnStop(int signal) {
   stop_signal = signal;
-  RequestStop();
+  Source().Request();
 }
 
 extern "C" void OnStatus(int) {
@@ -37,11 +41,16 @@ void Handle(int signal, void (*handler)(int), int flags) {
 }  // namespace
 
 void InstallSignalHandlers() {
+  Source();  // made here, because a handler cannot
   // Without SA_RESTART, so that a read that waits for a pipe returns.
   Handle(SIGINT, OnStop, static_cast<int>(SA_RESETHAND));
   Handle(SIGTERM, OnStop, static_cast<int>(SA_RESETHAND));
   Handle(SIGUSR1, OnStatus, SA_RESTART);
   std::signal(SIGPIPE, SIG_IGN);
+}
+
+StopToken StopBySignal() {
+  return Source().token();
 }
 
 int StopSignal() {

@@ -3,9 +3,14 @@
 // ignored, because a write that fails is noticed where it happens and the temporary files can still be removed.
 #pragma once
 
+#include "wdelta.h"
+
 namespace wdelta {
 
 void InstallSignalHandlers();
+
+// What SIGINT and SIGTERM stop: the token of every call.
+StopToken StopBySignal();
 
 // The signal that asked to stop, or 0.
 int StopSignal();

@@ -47,7 +47,7 @@ Result<double> ParseTolerance(const std::string& text) {
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
   const std::string_view rest(end, static_cast<size_t>(text.data() + text.size() - end));
   if (failed != std::errc{} || !(value >= 0) || !std::isfinite(value) || (rest != "%" && !rest.empty())) {
-    return Error{ErrorKind::kUsage, "'" + text + "' is no tolerance", "for example '--tolerance 0.5%'"};
+    return Error{ErrorKind::kUsage, "'" + text + "' is not a tolerance", "for example '--tolerance 0.5%'"};
   }
   return rest == "%" ? value / 100 : value;
 }
@@ -81,18 +81,13 @@ std::string JunitOf(const StatsView& view) {
 
 // Says on standard error which gates failed, and returns the answer.
 int Judge(const StatsView& view, Ui& ui) {
-  bool failed = false;
   for (const GateAnswer& answer : view.gates) {
-    if (!answer.failed) continue;
-    failed = true;
-    ui.PrintError({ErrorKind::kConflict, "gate failed: " + GateText(answer)});
+    if (answer.failed) ui.PrintError({ErrorKind::kConflict, "gate failed: " + GateText(answer)});
   }
   for (const FigureChange& change : view.changes) {
-    if (!change.failed) continue;
-    failed = true;
-    ui.PrintError({ErrorKind::kConflict, "changed more than tolerated: " + ChangeText(change)});
+    if (change.failed) ui.PrintError({ErrorKind::kConflict, "changed more than tolerated: " + ChangeText(change)});
   }
-  return failed ? 1 : 0;
+  return HasFailed(view) ? 1 : 0;
 }
 
 Result<StatsRequest> ReadRequest(const Arguments& arguments) {

@@ -21,7 +21,7 @@ class Table {
   bool empty() const { return rows_.empty(); }
 
   // The titles and the rows, each line indented by two spaces and ended by a newline. With a `width` other than 0, the
-  // column that shrinks is cut so that lines fit; a file or a pipe gets whole names, because somebody will grep them.
+  // column that shrinks is cut so that lines fit; a file or a pipe gets whole names, which grep finds.
   std::string Text(size_t width) const;
 
  private:

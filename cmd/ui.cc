@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "options.h"
+#include "signals.h"
 #include "text_file.h"
 
 namespace wdelta {
@@ -105,6 +106,7 @@ std::string Ui::Coloured(std::string_view code, std::string_view text) const {
 Context Ui::MakeContext() {
   Context context;
   context.threads = threads_;
+  context.stop = StopBySignal();
   context.note = [this](const std::string& note) { Note(note); };
   context.progress = [this](const Progress& progress) {
     const std::lock_guard lock(mutex_);

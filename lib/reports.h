@@ -1,36 +1,16 @@
-// The words that the calls of the public face share: how a call runs, and what reports are made of.
+// The words that the reports of the public face share.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "core/result.h"
+#include "core/context.h"
 #include "core/words.h"
 
 namespace wdelta {
-
-// ---- How a call runs, and what it says on the way -----------------------------------------------------------------
-
-struct Progress {
-  uint64_t done_bytes = 0;
-  uint64_t total_bytes = 0;
-};
-
-struct Context {
-  unsigned threads = 0;  // 0: one for each processor
-  NoteSink note = [](const std::string&) {};
-  // Called as work goes on, from any thread but never from two at a time.
-  std::function<void(const Progress&)> progress = [](const Progress&) {};
-};
-
-// Makes the calls under way end soon with kInterrupted, leaving nothing half done. Safe in a signal handler.
-WDELTA_EXPORT void RequestStop() noexcept;
-
-// ---- The words that reports share -----------------------------------------------------------------------------------
 
 // Who a checkpoint is, as SHA-256 in hex. `fingerprint`: its tensors, in whatever files they lie. `layout`: file
 // names, headers, companions. `state`: both, this very checkpoint.

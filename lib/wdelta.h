@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/context.h"
 #include "core/json_object.h"
 #include "reports.h"
 #include "stats_report.h"

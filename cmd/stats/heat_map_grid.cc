@@ -1,7 +1,9 @@
-#include "stats/heat_map_grid.h"
-
 #include <algorithm>
+#include <map>
+#include <set>
 #include <tuple>
+
+#include "stats/heat_map.h"
 
 namespace wdelta {
 
@@ -22,55 +24,30 @@ struct ByReadingOrder {
   }
 };
 
-struct Gathered {
-  HeatCell cell;
-  std::map<uint64_t, bool> touched_experts;
-};
+// Copies, because Group sums up a list of them, and the experts of a cell are to be counted as everywhere else.
+using Tensors = std::vector<TensorStats>;
+using Stack = std::map<uint64_t, std::map<std::string, Tensors, ByReadingOrder>>;
 
-void Add(const TensorStats& tensor, Gathered* gathered) {
-  HeatCell& cell = gathered->cell;
-  const bool changed = tensor.kind != ChangeKind::kSame;
-  cell.tensors += 1;
-  cell.tensors_changed += changed;
-  cell.elements += tensor.elements;
-  cell.elements_changed += tensor.elements_changed;
-  for (size_t i = 0; tensor.tally && i < tensor.tally->expert_touched.size(); ++i) {
-    gathered->touched_experts[i] |= tensor.tally->expert_touched[i];
-  }
-  if (tensor.place.expert) gathered->touched_experts[*tensor.place.expert] |= changed;
+GroupRow SumOf(const Tensors& tensors) {
+  return Group(tensors, GroupBy::kWhole).front();
 }
-
-HeatCell Finished(const Gathered& gathered) {
-  HeatCell cell = gathered.cell;
-  for (const auto& [expert, touched] : gathered.touched_experts) {
-    cell.experts_total += 1;
-    cell.experts_touched += touched;
-  }
-  return cell;
-}
-
-using Stack = std::map<uint64_t, std::map<std::string, Gathered, ByReadingOrder>>;
 
 HeatGrid LayersByModules(const std::string& name, const Stack& stack) {
   HeatGrid grid{name};
-  std::map<std::string, size_t, ByReadingOrder> column_of;
+  std::set<std::string, ByReadingOrder> names;
   for (const auto& [layer, modules] : stack) {
-    for (const auto& [module, gathered] : modules) column_of.emplace(module, 0);
+    for (const auto& [module, tensors] : modules) names.insert(module);
   }
-  for (auto& [module, column] : column_of) {
-    column = grid.columns.size();
-    if (column == kMostModules) break;
-    grid.columns.push_back(module);
+  for (const std::string& module : names) {
+    if (grid.columns.size() < kMostModules) grid.columns.push_back(module);
   }
-  grid.columns_left_out = column_of.size() - grid.columns.size();
+  grid.columns_left_out = names.size() - grid.columns.size();
   for (const auto& [layer, modules] : stack) {
     if (grid.rows.size() == kMostLayers) break;
     grid.rows.push_back(std::to_string(layer));
-    grid.cells.resize(grid.rows.size() * grid.columns.size());
-    HeatCell* row = grid.cells.data() + (grid.rows.size() - 1) * grid.columns.size();
-    for (size_t column = 0; column < grid.columns.size(); ++column) {
-      const auto found = modules.find(grid.columns[column]);
-      if (found != modules.end()) row[column] = Finished(found->second);
+    for (const std::string& module : grid.columns) {
+      const auto found = modules.find(module);
+      grid.cells.push_back(found == modules.end() ? GroupRow{} : SumOf(found->second));
     }
   }
   grid.rows_left_out = stack.size() - grid.rows.size();
@@ -78,22 +55,20 @@ HeatGrid LayersByModules(const std::string& name, const Stack& stack) {
 }
 
 // By name. If there are too many, those that changed most stay.
-HeatGrid OutsideOfLayers(const std::map<std::string, Gathered>& modules) {
-  std::vector<std::map<std::string, Gathered>::const_iterator> chosen;
-  for (auto at = modules.cbegin(); at != modules.cend(); ++at) chosen.push_back(at);
-  if (chosen.size() > kMostOutside) {
-    std::stable_sort(chosen.begin(), chosen.end(), [](const auto& a, const auto& b) {
-      return a->second.cell.elements_changed > b->second.cell.elements_changed;
-    });
-    chosen.resize(kMostOutside);
-    std::sort(chosen.begin(), chosen.end(), [](const auto& a, const auto& b) { return a->first < b->first; });
+HeatGrid OutsideOfLayers(const std::map<std::string, Tensors>& modules) {
+  std::vector<GroupRow> cells;
+  for (const auto& [module, tensors] : modules) {
+    cells.push_back(SumOf(tensors));
+    cells.back().name = module;
   }
-  HeatGrid grid{.outside = true};
-  grid.columns.emplace_back();
-  for (const auto& module : chosen) {
-    grid.rows.push_back(module->first);
-    grid.cells.push_back(Finished(module->second));
+  if (cells.size() > kMostOutside) {
+    std::stable_sort(cells.begin(), cells.end(),
+                     [](const GroupRow& a, const GroupRow& b) { return a.elements_changed > b.elements_changed; });
+    cells.resize(kMostOutside);
+    std::sort(cells.begin(), cells.end(), [](const GroupRow& a, const GroupRow& b) { return a.name < b.name; });
   }
+  HeatGrid grid{.outside = true, .columns = {""}, .cells = std::move(cells)};
+  for (const GroupRow& cell : grid.cells) grid.rows.push_back(cell.name);
   grid.rows_left_out = modules.size() - grid.rows.size();
   return grid;
 }
@@ -102,11 +77,11 @@ HeatGrid OutsideOfLayers(const std::map<std::string, Gathered>& modules) {
 
 HeatGrids ArrangeForHeatMap(const StatsReport& report) {
   std::map<std::string, Stack> stacks;
-  std::map<std::string, Gathered> outside;
+  std::map<std::string, Tensors> outside;
   for (const TensorStats& tensor : report.tensors) {
     if (tensor.kind == ChangeKind::kRemoved) continue;
     const TensorPlace& place = tensor.place;
-    Add(tensor, place.layer ? &stacks[place.stack][*place.layer][place.module] : &outside[place.module]);
+    (place.layer ? stacks[place.stack][*place.layer][place.module] : outside[place.module]).push_back(tensor);
   }
   // The stack with most layers is the model; others are its eyes and ears. Equals stay in order of their names.
   std::vector<std::map<std::string, Stack>::const_iterator> order;

@@ -1,12 +1,7 @@
 // `stats` as GitHub flavoured Markdown, fit for the summary of a CI job: what must not be missed comes first, long
 // tables are folded, and the whole stays below what such a summary takes (1 MiB, with room for other steps).
-#include <algorithm>
-
-#include "numbers.h"
 #include "stats/stats_markdown_text.h"
 #include "stats/stats_parts.h"
-#include "stats/stats_view.h"
-#include "stats/stats_words.h"
 #include "table.h"
 
 namespace wdelta {
@@ -93,52 +88,32 @@ std::string PartText(const StatsPart& part, size_t most_bytes) {
   return text + (is_folded ? "\n</details>\n\n" : "\n");
 }
 
-std::string TotalsTable(const StatsView& view) {
-  const StatsReport& report = view.report;
-  const Totals& totals = report.totals;
+std::string TotalsTable(const StatsReport& report) {
+  const std::vector<Fact> facts = TotalFacts(report, {});
+  if (facts.empty()) return "";
   std::string text = LineOf({"figure", "value"}) + LineOf({"---", "---:"});
-  const auto add = [&](const std::string& figure, const std::string& value) { text += LineOf({figure, value}); };
-  const auto add_change = [&](const char* noun, uint64_t changed, uint64_t total) {
-    add(std::string(noun) + " changed",
-        Grouped(changed) + " of " + Grouped(total) + " (" + Percent(changed, total) + ")");
-  };
-  if (!report.has_tensors()) return "";
-  add_change("elements", totals.elements_changed, totals.elements_total);
-  if (totals.elements_total > 0) {
-    const uint64_t same = totals.elements_total - std::min(totals.elements_changed, totals.elements_total);
-    add("sparsity (1 - changed/total over the whole model)", Percent(same, totals.elements_total));
-  }
-  add_change("tensors", totals.tensors_changed, totals.tensors_total);
-  add("tensors added, removed", Grouped(totals.tensors_added) + ", " + Grouped(totals.tensors_removed));
-  add("other files changed", Grouped(totals.files_changed));
-  if (report.delta_bytes) {
-    add("bytes of the delta", Grouped(*report.delta_bytes));
-    add("bytes of all tensors", Grouped(totals.bytes_total));
-    add("ratio", RatioText(totals.bytes_total, report.delta_bytes));
+  for (const Fact& fact : facts) {
+    text += LineOf({fact.name + (fact.meaning.empty() ? "" : " (" + fact.meaning + ")"), fact.figure + fact.context});
   }
   return text + '\n';
 }
 
 std::string Heading(const StatsView& view) {
-  constexpr size_t kMostNames = 3;
-  const std::string verdict = VerdictText(view);
-  const bool failed = std::any_of(view.gates.begin(), view.gates.end(), [](const auto& gate) { return gate.failed; }) ||
-                      std::any_of(view.changes.begin(), view.changes.end(), [](const auto& c) { return c.failed; });
-  std::string text = "## wdelta stats: " + HeadlineText(view.report) + "\n\n";
-  if (!verdict.empty()) text += (failed ? "❌ FAIL: " : "✅ PASS: ") + verdict + "\n\n";
-  const std::vector<std::string>& names = view.report.names;
-  for (size_t i = 0; i < std::min(names.size(), kMostNames); ++i) {
-    text += (i == 0 ? "" : view.report.has_tensors() ? " → " : ", ") + MarkdownName(names[i]);
+  const std::string verdict = VerdictText(view), names = SubjectText(view.report, MarkdownName);
+  std::string headline = HeadlineText(view.report);
+  if (const std::string records = RecordsText(view.report); headline != records && !records.empty()) {
+    headline += ", " + records;
   }
-  if (names.size() > kMostNames) text += " and " + Grouped(names.size() - kMostNames) + " more";
-  return text + (names.empty() ? "" : "\n\n");
+  std::string text = "## wdelta stats: " + headline + "\n\n";
+  if (!verdict.empty()) text += (HasFailed(view) ? "❌ FAIL: " : "✅ PASS: ") + verdict + "\n\n";
+  return text + (names.empty() ? "" : names + "\n\n");
 }
 
 }  // namespace
 
 std::string StatsMarkdown(const StatsView& view) {
   std::string head = Heading(view);
-  const std::string totals = TotalsTable(view);
+  const std::string totals = TotalsTable(view.report);
   if (totals.empty()) {
     for (const std::string& sentence : OpeningSentences(view)) head += "- " + sentence + '\n';
     head += '\n';

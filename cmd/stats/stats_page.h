@@ -1,45 +1,33 @@
-// The sections of the page that StatsHtml (stats_view.h) puts together, in the order of a reader's questions: how much,
-// is it within limits, where, when, why, and then every row. Each returns HTML, or nothing if the report does not have
-// what it would show.
+// What StatsHtml (stats_view.h) puts around and beside the parts of a report: charts, the style sheet and the script.
 //
-// Charts of lines are SVG; bars are cells of tables, so that they shrink with the window and can be read aloud.
+// Charts are SVG; bars are cells of tables, so that they shrink with the window and can be read aloud.
 #pragma once
 
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "stats/stats_view.h"
-#include "table.h"
 #include "wdelta.h"
 
 namespace wdelta {
 
-std::string HeadSection(const StatsView& view);           // the answer in a sentence, and the figures behind it
-std::string VerdictSections(const StatsView& view);       // findings, gates, comparison with an earlier report
-std::string HeatMapSection(const StatsReport& report);    // where
-std::string RecordSection(const StatsReport& report);     // when: share and bytes by record
-std::string MagnitudeSection(const StatsReport& report);  // which weights, by magnitude, and how far
-std::string MoverSection(const StatsReport& report);
-std::string EncodingSection(const StatsReport& report);
-std::string FormSection(const StatsReport& report);  // tensors added, removed, reshaped or retyped, and changed files
-std::string RowSection(const StatsView& view);       // the table that can be sorted
-
-// A section with a heading, a line that says what is counted against what, and the rest. All must be HTML already.
+// A section with a heading, a line that says what is counted against what, and the rest. All are HTML already.
 std::string PageSection(std::string_view title, std::string_view note, std::string_view content);
-// A box that scrolls sideways by itself, reachable by keyboard.
-std::string WideBox(std::string_view label, std::string_view content);
-// A table in such a box. `rows` are <tr> elements; `sortable`: its headings become buttons.
-std::string PageTable(std::string_view label, const std::vector<Column>& columns, std::string_view rows,
-                      bool sortable = false);
-// A bar of this share of its cell.
-std::string BarCell(double share, std::string_view further_class = "");
+// A box that scrolls sideways by itself, reachable by keyboard. `label` and `content` are HTML already.
+std::string WideBox(std::string_view label, std::string_view content, std::string_view further_class = "");
 
-// Two parts of MagnitudeSection that have files of their own.
+// A section: share of elements and bytes, record by record. Empty if there are no records.
+std::string RecordSection(const StatsReport& report);
+// Which weights changed, by their magnitude, for each type. A number of few bits shows an update only if the update is
+// not too small beside it, so the share falls as weights grow: these charts show where.
 std::string ExponentCharts(const StatsReport& report);
-std::string StepBars(const StatsReport& report);
 
-// The subjects as they were given: "A -> B", or the one. HTML.
-std::string SubjectMarkup(const StatsReport& report);
+// Light and dark by the reader's choice, black on white on paper. The page itself never scrolls sideways: what may be
+// wide (maps, charts, tables) stands in a box of class "wide" that does. Neither this nor the script holds anything
+// that comes from a file.
+extern const char* const kPageStyle;
+
+// Makes the headings of the table with the class "sortable" into buttons that sort it. Without scripts the table is
+// there all the same, and its headings are only words.
+extern const char* const kPageScript;
 
 }  // namespace wdelta

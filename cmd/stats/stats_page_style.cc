@@ -1,12 +1,13 @@
-#include "stats/stats_page_style.h"
+// How the page looks, and the little that it does.
+#include "stats/stats_page.h"
 
 namespace wdelta {
 
 const char* const kPageStyle = R"css(
 :root{color-scheme:light dark;--paper:#fff;--soft:#f5f7f9;--line:#dce1e6;--ink:#1c2128;--muted:#57606a;--accent:#0b5cad;
---second:#a4480b;--bar:#b9d3ee;--bar2:#f0cdb3;--good:#1a6e31;--bad:#b3261e;--badsoft:#fdf0ef}
+--second:#a4480b;--bar:#b9d3ee;--good:#1a6e31;--bad:#b3261e;--badsoft:#fdf0ef}
 @media screen and (prefers-color-scheme:dark){:root{--paper:#101418;--soft:#171c21;--line:#2c343c;--ink:#e6e9ed;
---muted:#9aa4af;--accent:#79b8ff;--second:#f2a66f;--bar:#234a73;--bar2:#6b3f1f;--good:#6fd08c;--bad:#ff8f87;
+--muted:#9aa4af;--accent:#79b8ff;--second:#f2a66f;--bar:#234a73;--good:#6fd08c;--bad:#ff8f87;
 --badsoft:#2c1917}}
 *{box-sizing:border-box}
 body{margin:0;background:var(--paper);color:var(--ink);font:15px/1.55 system-ui,-apple-system,"Segoe UI",Roboto,
@@ -16,7 +17,7 @@ h1{font-size:34px;line-height:1.2;font-weight:650;letter-spacing:-.015em;margin:
 h2{font-size:19px;line-height:1.3;font-weight:650;margin:0 0 4px}
 h3{font-size:13px;font-weight:600;margin:0 0 6px}
 p{margin:0 0 8px;max-width:78ch}
-.kicker,.note,.axis{color:var(--muted)}
+.kicker,.note{color:var(--muted)}
 .kicker{font-size:13px;letter-spacing:.02em;margin:0}
 .lead{font-size:17px;max-width:72ch}
 .note{font-size:13px;margin-bottom:16px}
@@ -25,7 +26,7 @@ overflow-wrap:anywhere}
 section{margin-top:52px}
 dl.facts{display:flex;flex-wrap:wrap;gap:1px;margin:28px 0 0;padding:0;background:var(--line);
 border:1px solid var(--line);border-radius:8px;overflow:hidden}
-.facts div{flex:1 1 150px;background:var(--paper);padding:14px 18px 16px}
+.facts div{flex:1 1 170px;background:var(--paper);padding:14px 18px 16px}
 .facts dt{font-size:13px;color:var(--muted)}
 .facts dd{margin:2px 0 0;font-size:21px;font-weight:600;line-height:1.3}
 .facts dd small{display:block;font-size:12.5px;font-weight:400;color:var(--muted)}
@@ -52,20 +53,17 @@ svg.chart{width:100%;height:auto;min-width:520px;max-width:600px}
 .chart .hover{fill:transparent}
 .chart .hover:hover{fill:var(--muted);fill-opacity:.13}
 table{border-collapse:collapse;width:100%;font-size:14px}
-caption{text-align:left;color:var(--muted);font-size:13px;padding-bottom:8px}
 th,td{padding:6px 14px 6px 0;text-align:left;vertical-align:baseline;border-bottom:1px solid var(--line)}
 th:last-child,td:last-child{padding-right:4px}
 th{font-size:13px;font-weight:600;color:var(--muted);white-space:nowrap;border-bottom-color:var(--muted)}
-td.n,th.n{text-align:right;white-space:nowrap}
-td.name{min-width:190px}
-td.form{white-space:nowrap}
-tr.bound td{color:var(--muted)}
+td.n,th.n{text-align:right}
+td:not(.name){white-space:nowrap}
+td.name:first-child{min-width:190px}
 .share{width:30%;min-width:110px}
-.charts .share{min-width:44px}
+.charts .share,.rows .share{min-width:44px}
+.rows .share{width:20%}
+.charts td:nth-child(3) span{background:var(--second)}
 .share span{display:block;height:12px;border-radius:2px;background:var(--accent);min-width:2px}
-.share.left span{margin-left:auto;background:var(--second)}
-.bound .share span{background:repeating-linear-gradient(135deg,var(--muted) 0 2px,transparent 2px 5px);
-border:1px solid var(--muted)}
 .ok,.failed{font-weight:650;white-space:nowrap}
 .ok{color:var(--good)}
 .failed{color:var(--bad)}
@@ -88,7 +86,7 @@ footer{margin-top:56px;padding-top:16px;border-top:1px solid var(--line);font-si
 .facts div{flex-basis:140px;padding:11px 14px}.facts dd{font-size:18px}
 .share{min-width:70px}th,td{padding-right:10px}}
 @media print{body{font-size:10.5pt}main{max-width:none;padding:0}section{margin-top:26pt}h1{font-size:22pt}
-h2,h3,caption,.note{break-after:avoid}svg,tr,li,dl.facts{break-inside:avoid}
+h2,h3,.note{break-after:avoid}svg,tr,li,dl.facts{break-inside:avoid}
 .wide,.rows{overflow:visible;max-height:none;border:0}.maps svg{width:auto;height:auto;max-width:100%;max-height:24cm}
 .charts{display:block}.charts>*{margin-bottom:18pt;max-width:14cm}
 svg.chart{min-width:0}.rows th{position:static;background:none}.onpaper{display:block}
@@ -108,19 +106,25 @@ for (const table of document.querySelectorAll("table.sortable")) {
     const down = was === "none" ? counts : was === "ascending";  // of figures, the largest are wanted first
     for (const other of headings) other.setAttribute("aria-sort", "none");
     heading.setAttribute("aria-sort", down ? "descending" : "ascending");
-    const key = (row) => counts ? Number(row.cells[column].dataset.n ?? -1) : row.cells[column].textContent;
+    const key = (row) => {
+      const text = row.cells[column].textContent;
+      if (!counts) return text;
+      const figure = Number.parseFloat(text.replace(/[,<>]/g, ""));  // "1,234", "0.12 %", "3 of 8"
+      return Number.isNaN(figure) ? -1 : figure;
+    };
     const compare = counts ? (a, b) => a - b : new Intl.Collator("en", {numeric: true}).compare;
     const keyed = [...body.rows].map((row) => [key(row), row]);
     keyed.sort((a, b) => down ? compare(b[0], a[0]) : compare(a[0], b[0]));
     body.append(...keyed.map((pair) => pair[1]));
   };
   headings.forEach((heading, column) => {
+    if (!heading.hasAttribute("aria-sort")) heading.setAttribute("aria-sort", "none");
+    if (!heading.textContent) return;  // of bars, which say again what another column says
     const button = document.createElement("button");
     button.type = "button";
     button.textContent = heading.textContent;
     button.addEventListener("click", () => sortBy(column));
     heading.replaceChildren(button);
-    if (!heading.hasAttribute("aria-sort")) heading.setAttribute("aria-sort", "none");
   });
 }
 )js";

@@ -1,22 +1,16 @@
 // What both sides of a checkpoint, read in full, tell about its weights.
-#include <algorithm>
-#include <cstdlib>
+#include <cmath>
 
-#include "numbers.h"
 #include "stats/stats_parts.h"
-#include "stats/stats_words.h"
 
 namespace wdelta {
 
 namespace {
 
 using Kind = PartColumn::Kind;
+using Room = PartColumn::Room;
 
 constexpr uint64_t kTailPart = 1000;  // a tail is folded while it holds less than one of so many
-
-std::string CountText(uint64_t number, const PartChoice& choice) {
-  return choice.short_counts ? ShortCount(number) : Grouped(number);
-}
 
 // How many rows at the front hold hardly anything together. A single one is not worth a word for several.
 template <class Iterator, class Count>
@@ -61,33 +55,38 @@ StatsPart ExponentPart(const ExponentTable& table, const PartChoice& choice) {
   const size_t low = TailLength(rows.begin(), rows.end(), total, count);
   const size_t high = low == rows.size() ? 0 : TailLength(rows.rbegin(), rows.rend() - low, total, count);
 
-  std::vector<std::pair<std::string, ExponentRow>> shown;
+  struct LabelledRow : ExponentRow {
+    std::string label;
+  };
+  std::vector<LabelledRow> shown;
   const auto add = [&](const std::string& label, size_t begin, size_t end) {
-    ExponentRow sum;
+    LabelledRow sum{{}, label};
     for (size_t i = begin; i < end; ++i) {
       sum.elements += rows[i].elements;
       sum.elements_changed += rows[i].elements_changed;
     }
-    if (sum.elements > 0) shown.emplace_back(label, sum);
+    if (sum.elements > 0) shown.push_back(sum);
   };
-  if (table.tiny.elements > 0) shown.emplace_back("0, subnormal", table.tiny);
+  if (table.tiny.elements > 0) shown.push_back({table.tiny, "0, subnormal"});
   if (low > 0) add("below " + PowerText(rows[low - 1].exponent + 1), 0, low);
   for (size_t i = low; i < rows.size() - high; ++i) add(PowerText(rows[i].exponent), i, i + 1);
   if (high > 0) add(PowerText(rows[rows.size() - high].exponent) + " and up", rows.size() - high, rows.size());
-  if (table.special.elements > 0) shown.emplace_back("Inf, NaN", table.special);
+  if (table.special.elements > 0) shown.push_back({table.special, "Inf, NaN"});
 
+  const auto share = [](const LabelledRow& row) { return PartOf(row.elements_changed, row.elements); };
   double largest = 0;
-  for (const auto& [label, row] : shown) largest = std::max(largest, PartOf(row.elements_changed, row.elements));
+  for (const LabelledRow& row : shown) largest = std::max(largest, share(row));
   part.title = "by exponent, " + table.dtype;
   part.explanation = "from 2^e: weights of the base with 2^e <= abs(w) < 2^(e+1)";
-  part.columns = {{"from", Kind::kFigure},    {"elements", Kind::kFigure}, {"of all", Kind::kFigure},
-                  {"changed", Kind::kFigure}, {"share", Kind::kFigure},    {"", Kind::kBar}};
-  for (const auto& [label, row] : shown) {
-    const double share = PartOf(row.elements_changed, row.elements);
-    part.rows.push_back({label, CountText(row.elements, choice), Percent(row.elements, total),
-                         CountText(row.elements_changed, choice), FinePercent(row.elements_changed, row.elements),
-                         PartCell::Bar(share / largest)});
-  }
+  SetTable<LabelledRow>(
+      part, shown, choice.WithAllRows(),
+      {{{"from", Kind::kFigure}, [](auto& row) { return row.label; }},
+       {{"elements", Kind::kFigure}, [&](auto& row) { return choice.Count(row.elements); }},
+       {{"of all", Kind::kFigure}, [&](auto& row) { return Percent(row.elements, total); }},
+       {{"changed", Kind::kFigure}, [&](auto& row) { return choice.Count(row.elements_changed); }},
+       // Shares by exponent differ by orders of magnitude, and that is the point of this table.
+       {{"share", Kind::kFigure}, [](auto& row) { return Percent(row.elements_changed, row.elements, kFineDigits); }},
+       {{"", Kind::kBar}, [&](auto& row) { return share(row) / largest; }}});
   return part;
 }
 
@@ -112,53 +111,41 @@ StatsPart StepPart(const std::vector<StepRow>& steps, const PartChoice& choice) 
   for (const StepRow& row : shown) largest = std::max({largest, row.down, row.up});
   part.title = "by steps";
   part.explanation = "from one representable number to the next; share: of the changed elements";
-  part.columns = {{"steps", Kind::kFigure}, {"down", Kind::kFigure}, {"", Kind::kBar},
-                  {"up", Kind::kFigure},    {"", Kind::kBar},        {"share", Kind::kFigure}};
-  for (const StepRow& row : shown) {
-    const std::string label = row.most == 0           ? std::to_string(row.least) + " and more"
-                              : row.most == row.least ? std::to_string(row.least)
-                                                      : std::to_string(row.least) + "-" + std::to_string(row.most);
-    part.rows.push_back({label, CountText(row.down, choice), PartCell::Bar(PartOf(row.down, largest)),
-                         CountText(row.up, choice), PartCell::Bar(PartOf(row.up, largest)),
-                         Percent(count(row), total)});
-  }
+  const auto label = [](const StepRow& row) {
+    const std::string least = std::to_string(row.least);
+    if (row.most == 0) return least + " and more";
+    return row.most == row.least ? least : least + "-" + std::to_string(row.most);
+  };
+  SetTable<StepRow>(part, shown, choice.WithAllRows(),
+                    {{{"steps", Kind::kFigure}, label},
+                     {{"down", Kind::kFigure}, [&](auto& row) { return choice.Count(row.down); }},
+                     {{"", Kind::kBar}, [&](auto& row) { return PartOf(row.down, largest); }},
+                     {{"up", Kind::kFigure}, [&](auto& row) { return choice.Count(row.up); }},
+                     {{"", Kind::kBar}, [&](auto& row) { return PartOf(row.up, largest); }},
+                     {{"share", Kind::kFigure}, [&](auto& row) { return choice.Share(count(row), total); }}});
   return part;
 }
 
-StatsPart UntouchedPart(const StatsReport& report) {
+StatsPart MoversPart(const StatsReport& report, const PartChoice& choice) {
   StatsPart part;
-  const auto tell = [&](const char* what, uint64_t total, uint64_t touched) {
-    if (total == 0) return;
-    const uint64_t untouched = total - std::min(touched, total);
-    part.sentences.push_back(std::string(what) + " untouched: " + Grouped(untouched) + " of " + Grouped(total) + " (" +
-                             Percent(untouched, total) + ")");
-  };
-  if (HasDifference(report)) {
-    tell("rows", report.whole.rows_total, report.whole.rows_touched);
-    tell("experts", report.whole.experts_total, report.whole.experts_touched);
-  }
-  const auto tell_special = [&](const char* what, uint64_t now, uint64_t before) {
-    if (now == 0 && before == 0) return;
-    part.sentences.push_back(std::string(what) + ": " + Grouped(now) + ", in the base " + Grouped(before));
-  };
-  tell_special("NaN", report.nan, report.base_nan);
-  tell_special("Inf", report.inf, report.base_inf);
-  return part;
-}
-
-StatsPart MoversPart(const StatsReport& report) {
-  StatsPart part;
-  part.title = "largest movers";
-  part.explanation = "the element of a tensor whose number changed most";
-  part.columns = {
-      {"element", Kind::kName}, {"before", Kind::kFigure}, {"after", Kind::kFigure}, {"change", Kind::kFigure, true}};
+  std::vector<const TensorStats*> movers;
+  double largest = 0;
   for (const size_t index : report.movers) {
     const TensorStats& tensor = report.tensors[index];
     if (!tensor.tally || tensor.tally->largest_change == 0) continue;
-    const TensorTally& tally = *tensor.tally;
-    const std::string change = RealText(tally.largest_change);
-    part.rows.push_back({PlaceText(tensor), RealText(tally.largest_before), RealText(tally.largest_after), change});
+    movers.push_back(&tensor);
+    largest = std::max(largest, std::abs(tensor.tally->largest_change));
   }
+  part.title = "largest movers";
+  part.explanation = "the element of a tensor whose number changed most";
+  SetTable<const TensorStats*>(
+      part, movers, choice.WithAllRows(),
+      {{{"element", Kind::kName}, [](auto& tensor) { return PlaceText(*tensor); }},
+       {{"before", Kind::kFigure}, [](auto& tensor) { return RealText(tensor->tally->largest_before); }},
+       {{"after", Kind::kFigure}, [](auto& tensor) { return RealText(tensor->tally->largest_after); }},
+       {{"change", Kind::kFigure, Room::kWide}, [](auto& tensor) { return RealText(tensor->tally->largest_change); }},
+       {{"", Kind::kBar, Room::kPage},
+        [&](auto& tensor) { return std::abs(tensor->tally->largest_change) / largest; }}});
   return part;
 }
 

@@ -2,7 +2,6 @@
 // the same columns, in the words of all JSON reports.
 #include <charconv>
 #include <cmath>
-#include <unordered_map>
 #include <variant>
 
 #include "stats/stats_view.h"
@@ -28,6 +27,7 @@ Value Known(const std::optional<uint64_t>& number) {
 Value KnownText(const std::string& text) {
   return text.empty() ? Value(Null{}) : text;
 }
+// As many digits as it takes to read the same number again; JSON has no word for NaN.
 Value Real(double number) {
   if (!std::isfinite(number)) return Null{};
   char text[32];
@@ -37,9 +37,7 @@ Value Sparsity(uint64_t changed, uint64_t total) {
   return total == 0 ? Value(Null{}) : Real(1 - PartOf(changed, total));
 }
 Value Shape(const std::string& dtype, const std::vector<uint64_t>& shape) {
-  std::vector<std::string> sizes;
-  for (const uint64_t size : shape) sizes.push_back(std::to_string(size));
-  return dtype.empty() ? Value(Null{}) : Json{JsonArray(sizes)};
+  return dtype.empty() ? Value(Null{}) : Json{JsonShape(shape)};
 }
 
 void AddTensor(Row& row, const TensorStats& tensor) {
@@ -95,22 +93,19 @@ Row RecordColumns(const StatsRecord& record) {
           {"tags", KnownText(tags)}};
 }
 
-// Calls `take` with each row, one at a time.
+// Calls `take` with each row, one at a time: a model may have a million tensors, and a row of values is large.
 template <class Take>
 void EachRow(const StatsView& view, const Take& take) {
   if (view.by == "step") {
     for (const StatsRecord& record : view.report.records) take(RecordColumns(record));
     return;
   }
-  std::unordered_map<std::string_view, const TensorStats*> tensors;
-  if (view.by == "tensor") {
-    for (const TensorStats& tensor : view.report.tensors) tensors.emplace(tensor.name, &tensor);
-  }
+  const bool is_tensor = view.by == "tensor";
+  const TensorMap tensors = is_tensor ? TensorsByName(view.report) : TensorMap{};
   for (const GroupRow& group : view.rows) {
-    const auto found = tensors.find(group.name);
-    const TensorStats* tensor = found == tensors.end() ? nullptr : found->second;
+    const TensorStats* tensor = is_tensor ? tensors.at(group.name) : nullptr;
     Row row = GroupColumns(group, tensor ? tensor->tally.has_value() : view.report.has_tallies());
-    if (view.by == "tensor") AddTensor(row, tensor ? *tensor : TensorStats{});
+    if (tensor) AddTensor(row, *tensor);
     take(row);
   }
 }

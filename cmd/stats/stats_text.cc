@@ -1,10 +1,5 @@
-// `stats` for a terminal, or for a file that somebody reads as text.
-#include <algorithm>
-
-#include "numbers.h"
+// `stats` for a terminal, or for a file that is read as text.
 #include "stats/stats_parts.h"
-#include "stats/stats_view.h"
-#include "stats/stats_words.h"
 #include "table.h"
 
 namespace wdelta {
@@ -104,7 +99,7 @@ class TextForm {
     std::vector<size_t> shown;
     for (size_t i = 0; i < part.columns.size(); ++i) {
       const PartColumn& column = part.columns[i];
-      if (column.only_wide && is_narrow_) continue;
+      if (column.room == PartColumn::Room::kWide && is_narrow_) continue;
       shown.push_back(i);
       columns.push_back({column.title, column.kind == Kind::kFigure, column.kind == Kind::kName});
     }

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "json_fields.h"
@@ -20,6 +22,14 @@ struct StatsView {
   std::vector<FigureChange> changes;  // against an earlier report
 };
 
+// The tensors of a report by name: a row by tensor has only the name of its own.
+using TensorMap = std::unordered_map<std::string_view, const TensorStats*>;
+inline TensorMap TensorsByName(const StatsReport& report) {
+  TensorMap tensors;
+  for (const TensorStats& tensor : report.tensors) tensors.emplace(tensor.name, &tensor);
+  return tensors;
+}
+
 // How text for a terminal looks.
 struct TextStyle {
   size_t width = 0;  // columns; 0: not a terminal, names stay whole and lines may be long
@@ -33,6 +43,6 @@ std::string StatsJsonLines(const StatsView& view);                     // stats_
 std::vector<std::string> StatsJsonRows(const StatsView& view);         // stats_rows.cc: those objects
 void SetStatsFields(JsonObject& fields, const StatsView* view);        // stats_json.cc; null: every field is null
 std::string StatsHtml(const StatsView& view);                          // stats_page.cc: one page that loads nothing
-std::string HeatMapSvg(const StatsReport& report);  // heat_map.cc: layers by modules, a picture alone
+std::string HeatMapSvg(const StatsReport& report);                     // heat_map_picture.cc: layers by modules
 
 }  // namespace wdelta

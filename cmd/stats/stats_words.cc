@@ -1,34 +1,16 @@
 #include "stats/stats_words.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-
-#include "numbers.h"
 
 namespace wdelta {
 
 namespace {
 
-std::string Formatted(const char* format, int digits, double value) {
-  char text[48];
-  std::snprintf(text, sizeof text, format, digits, value);
-  return text;
-}
-
 std::string RangeText(uint64_t first, uint64_t last) {
   return first == last ? std::to_string(first) : std::to_string(first) + " to " + std::to_string(last);
-}
-
-// "199 deltas of 200 records (1 to 200, step 101 to 300)"
-std::string RecordsText(const StatsReport& report, const RecordSummary& summary) {
-  const std::string deltas = Counted(summary.deltas, "delta");
-  if (report.subject != StatsSubject::kHistory || report.records.empty()) return deltas;
-  const RecordInfo &first = report.records.front().info, &last = report.records.back().info;
-  std::string text =
-      deltas + " in " + Counted(report.records.size(), "record") + " (" + RangeText(first.number, last.number);
-  if (first.step && last.step) text += ", step " + RangeText(*first.step, *last.step);
-  return text + ")";
 }
 
 }  // namespace
@@ -43,37 +25,30 @@ std::string ShortCount(uint64_t number) {
     ++unit;
   }
   const int digits = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
-  return Formatted("%.*f", digits, value) + ' ' + kUnits[unit];
+  return fmt::format("{:.{}f} {}", value, digits, kUnits[unit]);
 }
 
 std::string RatioText(uint64_t bytes_total, const std::optional<uint64_t>& delta_bytes) {
   if (bytes_total == 0 || delta_bytes.value_or(0) == 0) return "-";
   const double ratio = PartOf(bytes_total, *delta_bytes);
-  return ratio < 99.95 ? Formatted("%.*f", ratio < 9.995 ? 2 : 1, ratio) : Grouped(std::llround(ratio));
-}
-
-std::string FinePercent(uint64_t part, uint64_t whole) {
-  const double percent = 100 * PartOf(part, whole);
-  if (percent == 0 || percent >= 1) return Percent(part, whole);
-  const int digits = std::min(2 - static_cast<int>(std::floor(std::log10(percent))), 7);
-  const std::string text = Formatted("%.*f", digits, percent);
-  return text.find_first_not_of("0.") == std::string::npos ? Formatted("%.*e", 0, percent) + " %" : text + " %";
+  return ratio < 99.95 ? fmt::format("{:.{}f}", ratio, ratio < 9.995 ? 2 : 1) : Grouped(std::llround(ratio));
 }
 
 std::string RealText(double value) {
   if (std::abs(value) < 1e15 && value == std::floor(value)) {
     return (value < 0 ? "-" : "") + Grouped(static_cast<uint64_t>(std::abs(value)));
   }
-  return Formatted("%.*g", 6, value);
+  return fmt::format("{:.6g}", value);
 }
 
 std::string RealTextBeside(double value, double other) {
+  // 17 digits tell any two numbers of this type apart; most pairs need no more than the six of RealText.
   if (value == other) return RealText(value);
   for (int digits = 6; digits < 17; ++digits) {
-    const std::string text = Formatted("%.*g", digits, value);
-    if (text != Formatted("%.*g", digits, other)) return value == std::floor(value) ? RealText(value) : text;
+    const std::string text = fmt::format("{:.{}g}", value, digits);
+    if (text != fmt::format("{:.{}g}", other, digits)) return value == std::floor(value) ? RealText(value) : text;
   }
-  return Formatted("%.*g", 17, value);
+  return fmt::format("{:.17g}", value);
 }
 
 bool NaturalLess(std::string_view a, std::string_view b) {
@@ -104,20 +79,26 @@ std::string ChangeText(const FigureChange& change) {
   return change.name + " was " + text(change.before, change.now) + ", is " + text(change.now, change.before);
 }
 
+bool HasFailed(const StatsView& view) {
+  const auto failed = [](const auto& answer) { return answer.failed; };
+  return std::any_of(view.gates.begin(), view.gates.end(), failed) ||
+         std::any_of(view.changes.begin(), view.changes.end(), failed);
+}
+
 std::string VerdictText(const StatsView& view) {
-  const auto tell = [](size_t failed, size_t count, const std::string& noun) -> std::string {
-    if (count == 0) return "";
-    if (failed == 0) return count == 1 ? "the " + noun + " passed" : "all " + Grouped(count) + " " + noun + "s passed";
-    return Grouped(failed) + " of " + Counted(count, noun) + " failed";
+  const auto count_failed = [](const auto& answers) {
+    return static_cast<uint64_t>(
+        std::count_if(answers.begin(), answers.end(), [](const auto& answer) { return answer.failed; }));
   };
-  const auto failed_gates =
-      std::count_if(view.gates.begin(), view.gates.end(), [](const GateAnswer& gate) { return gate.failed; });
-  const auto failed_changes =
-      std::count_if(view.changes.begin(), view.changes.end(), [](const FigureChange& change) { return change.failed; });
-  std::string text = tell(static_cast<size_t>(failed_gates), view.gates.size(), "gate");
-  if (failed_changes > 0) {
-    text += (text.empty() ? "" : "; ") + Counted(static_cast<uint64_t>(failed_changes), "figure") +
-            " changed by more than is tolerated";
+  const uint64_t gates = view.gates.size(), failed = count_failed(view.gates), changed = count_failed(view.changes);
+  std::string text;
+  if (failed > 0) {
+    text = Grouped(failed) + " of " + Counted(gates, "gate") + " failed";
+  } else if (gates > 0) {
+    text = gates == 1 ? "the gate passed" : "all " + Grouped(gates) + " gates passed";
+  }
+  if (changed > 0) {
+    text += (text.empty() ? "" : "; ") + Counted(changed, "figure") + " changed by more than is tolerated";
   }
   return text;
 }
@@ -148,36 +129,56 @@ RecordSummary SummaryOf(const std::vector<StatsRecord>& records) {
   return summary;
 }
 
+std::string RecordsText(const StatsReport& report) {
+  if (report.has_tensors()) return "";
+  const std::string deltas = Counted(SummaryOf(report.records).deltas, "delta");
+  if (report.subject != StatsSubject::kHistory || report.records.empty()) return deltas;
+  const RecordInfo &first = report.records.front().info, &last = report.records.back().info;
+  std::string text =
+      deltas + " in " + Counted(report.records.size(), "record") + " (" + RangeText(first.number, last.number);
+  if (first.step && last.step) text += ", step " + RangeText(*first.step, *last.step);
+  return text + ")";
+}
+
 bool HasDifference(const StatsReport& report) {
   const Totals& totals = report.totals;
   return totals.elements_changed || totals.tensors_changed || totals.tensors_added || totals.tensors_removed ||
          totals.files_changed || !report.files.empty();
 }
 
-std::string HeadlineText(const StatsReport& report) {
+std::string HeadlineText(const StatsReport& report, int digits) {
   if (report.has_tensors()) {
     if (!HasDifference(report)) return "no difference";
-    return Percent(report.totals.elements_changed, report.totals.elements_total) + " of the elements changed";
+    return Percent(report.totals.elements_changed, report.totals.elements_total, digits) + " of the elements changed";
   }
   const RecordSummary summary = SummaryOf(report.records);
-  if (summary.deltas == 0) return RecordsText(report, summary);
-  return Percent(summary.elements_changed, summary.elements_total) + " of the elements changed on average, " +
-         RecordsText(report, summary);
+  if (summary.deltas == 0) return RecordsText(report);
+  return Percent(summary.elements_changed, summary.elements_total, digits) + " of the elements changed on average";
 }
 
-std::vector<std::string> OpeningSentences(const StatsView& view) {
+std::string SubjectText(const StatsReport& report, const std::function<std::string(const std::string&)>& marked) {
+  constexpr size_t kMostNames = 3;
+  std::string text;
+  for (size_t i = 0; i < std::min(report.names.size(), kMostNames); ++i) {
+    text += (i == 0 ? "" : report.has_tensors() ? " → " : ", ") + marked(report.names[i]);
+  }
+  if (report.names.size() > kMostNames) text += " and " + Grouped(report.names.size() - kMostNames) + " more";
+  return text;
+}
+
+std::vector<std::string> OpeningSentences(const StatsView& view, int digits) {
   const StatsReport& report = view.report;
   const Totals& totals = report.totals;
   std::vector<std::string> sentences;
   const auto tell_sparsity = [&](uint64_t changed, uint64_t total, const char* of) {
     if (total > 0) {
-      sentences.push_back("sparsity: " + Percent(total - std::min(changed, total), total) + " (1 - changed/total " +
-                          of + ")");
+      sentences.push_back("sparsity: " + Percent(total - std::min(changed, total), total, digits) +
+                          " (1 - changed/total " + of + ")");
     }
   };
   if (!report.has_tensors()) {
     const RecordSummary summary = SummaryOf(report.records);
-    std::string text = RecordsText(report, summary) + ": " + Counted(summary.delta_bytes, "byte") + " together";
+    std::string text = RecordsText(report) + ": " + Counted(summary.delta_bytes, "byte") + " together";
     if (summary.anchors > 0) text += "; " + Counted(summary.anchors, "anchor") + " not counted";
     sentences.push_back(text);
     tell_sparsity(summary.elements_changed, summary.elements_total, "over the whole model, mean of all deltas");
@@ -187,12 +188,12 @@ std::vector<std::string> OpeningSentences(const StatsView& view) {
     sentences.push_back("no difference in " + Counted(totals.elements_total, "element") + " of " +
                         Counted(totals.tensors_total, "tensor"));
   } else {
-    sentences.push_back(TotalsText(totals));
+    sentences.push_back(TotalsText(totals, digits));
     tell_sparsity(totals.elements_changed, totals.elements_total, "over the whole model");
   }
   if (report.delta_bytes) {
     sentences.push_back("delta: " + Counted(*report.delta_bytes, "byte") + ", " +
-                        Percent(*report.delta_bytes, totals.bytes_total) + " of " +
+                        Percent(*report.delta_bytes, totals.bytes_total, digits) + " of " +
                         Counted(totals.bytes_total, "byte") + " of tensors, ratio " +
                         RatioText(totals.bytes_total, report.delta_bytes));
   }

@@ -108,7 +108,7 @@ Result<CatReport> Cat(const CatRequest& request, const Context& context) {
     WD_ASSIGN(report.bytes, WriteTensorBytes(*PairTarget(nullptr, checkpoint), request.subject, request));
     return report;
   }
-  WD_ASSIGN(auto delta, OpenOwnDelta(request.subject, Trust::kIndex));
+  WD_ASSIGN(auto delta, OpenOwnDelta(request.subject, Trust::kIndex, context));
   if (request.tensor.empty()) return DescribeDelta(*delta);
   if (!delta->index().anchor) {
     Error error{ErrorKind::kUsage, "'" + request.subject + "' is a delta, its tensors need a base"};

@@ -50,7 +50,7 @@ Result<std::vector<std::string>> TensorNames(RemoteHistory& history, const Recor
 
 Result<RecordTensors> ReadTensors(const std::string& side, const TransferOptions& transfer, const Context& context) {
   WD_ASSIGN(const RemoteName name, ParseRemoteName(side));
-  WD_ASSIGN(const std::unique_ptr<Remote> remote, OpenRemote(name.url, transfer, context.note));
+  WD_ASSIGN(const std::unique_ptr<Remote> remote, OpenRemote(name.url, transfer, context));
   RemoteHistory history(*remote);
   WD_ASSIGN(const RecordEntry entry, history.Resolve(name.revision));
   RecordTensors tensors;

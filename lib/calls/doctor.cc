@@ -84,7 +84,7 @@ class Examination {
     }
     Good("file system", IsInMemory(folder) ? "memory" : "on disk");
     if (const Result<Bytes> holder = ReadWholeFile(folder + "/.wdelta/lock", 4096); holder.ok()) {
-      const Result<File> lock = LockFolder(folder + "/.wdelta/lock", folder, 0);
+      const Result<File> lock = LockFolder(folder + "/.wdelta/lock", folder, 0, {});
       lock.ok() ? Good("lock", "free") : Bad("lock", lock.error().message);
     }
     const std::string one = TemporaryNameBeside(folder + "/doctor"), two = one + "-2";
@@ -111,7 +111,7 @@ Result<std::vector<Finding>> Doctor(const DoctorRequest& request, const Context&
   Examination examination;
   if (!request.remote.empty()) {
     WD_ASSIGN(const RemoteName name, ParseRemoteName(request.remote));
-    WD_ASSIGN(const std::unique_ptr<Remote> remote, OpenRemote(name.url, request.transfer, context.note));
+    WD_ASSIGN(const std::unique_ptr<Remote> remote, OpenRemote(name.url, request.transfer, context));
     examination.LookAtRemote(*remote);
   }
   if (!request.folder.empty()) examination.LookAtFolder(request.folder);

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <set>
 
-#include "core/parallel.h"
 #include "sync/collection_fence.h"
 #include "sync/record_info.h"
 #include "sync/remote_history.h"
@@ -90,8 +89,8 @@ class Needed {
 
 class Collector {
  public:
-  Collector(const GcRequest& request, Remote& remote, Remote& remover, Listed listed)
-      : request_(request), remote_(remote), remover_(remover), listed_(std::move(listed)) {}
+  Collector(const GcRequest& request, Remote& remote, Remote& remover, const StopToken& stop, Listed listed)
+      : request_(request), remote_(remote), remover_(remover), stop_(stop), listed_(std::move(listed)) {}
 
   Result<GcReport> Run() {
     do {
@@ -143,7 +142,7 @@ class Collector {
   Result<> Clear(const Needed& needed, const std::optional<Sweep>& sweep) {
     for (; at_ < listed_.objects.size(); ++at_) {
       if (sweep && sweep->over()) return {};
-      if (StopRequested()) return Error{ErrorKind::kInterrupted, "interrupted"};
+      WD_TRY(stop_.Check());
       const ObjectInfo& object = listed_.objects[at_];
       // Both times are whole seconds, so that the object may be almost one younger than it looks.
       const double age = static_cast<double>(listed_.now) - static_cast<double>(object.modified);
@@ -172,6 +171,7 @@ class Collector {
   const GcRequest& request_;
   Remote& remote_;
   Remote& remover_;
+  const StopToken& stop_;
   const Listed listed_;
   size_t at_ = 0;
   std::vector<RecordEntry> entries_;
@@ -190,17 +190,17 @@ TransferOptions Impatient(TransferOptions transfer) {
 
 }  // namespace
 
-Result<GcReport> GcFrom(Remote& remote, Remote& remover, const GcRequest& request) {
+Result<GcReport> GcFrom(Remote& remote, Remote& remover, const GcRequest& request, const StopToken& stop) {
   WD_ASSIGN(Listed listed, ListObjects(remote));
-  return Collector(request, remote, remover, std::move(listed)).Run();
+  return Collector(request, remote, remover, stop, std::move(listed)).Run();
 }
 
 Result<GcReport> Gc(const GcRequest& request, const Context& context) {
   WD_ASSIGN(const RemoteName name, ParseRemoteName(request.remote));
   if (name.given) return Error{ErrorKind::kUsage, "garbage is collected in a whole history, not in one of its records"};
-  WD_ASSIGN(const std::unique_ptr<Remote> remote, OpenRemote(name.url, request.transfer, context.note));
-  WD_ASSIGN(const std::unique_ptr<Remote> remover, OpenRemote(name.url, Impatient(request.transfer), context.note));
-  return GcFrom(*remote, *remover, request);
+  WD_ASSIGN(const std::unique_ptr<Remote> remote, OpenRemote(name.url, request.transfer, context));
+  WD_ASSIGN(const std::unique_ptr<Remote> remover, OpenRemote(name.url, Impatient(request.transfer), context));
+  return GcFrom(*remote, *remover, request, context.stop);
 }
 
 }  // namespace wdelta

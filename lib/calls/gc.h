@@ -8,6 +8,6 @@ namespace wdelta {
 
 // What Collect does; `request.remote` and `request.transfer` do not matter. `remover` is another handle on the same
 // store, for what must not be tried for long.
-Result<GcReport> GcFrom(Remote& remote, Remote& remover, const GcRequest& request);
+Result<GcReport> GcFrom(Remote& remote, Remote& remover, const GcRequest& request, const StopToken& stop = {});
 
 }  // namespace wdelta

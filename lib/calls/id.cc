@@ -47,7 +47,7 @@ Result<IdReport> Id(const IdRequest& request, const Context& context) {
   FileChoice files = request.files;
   if (!request.remote.empty()) {
     WD_ASSIGN(const RemoteName name, ParseRemoteName(request.remote));
-    WD_ASSIGN(remote, OpenRemote(name.url, request.transfer, context.note));
+    WD_ASSIGN(remote, OpenRemote(name.url, request.transfer, context));
     RemoteHistory history(*remote);
     WD_ASSIGN(const uint64_t tip, history.FindExistingTip());
     WD_ASSIGN(entries, history.Entries(1, tip));
@@ -79,7 +79,7 @@ Result<IdReport> Id(const IdRequest& request, const Context& context) {
 
 Result<CompareReport> CompareWithRecord(const CompareRequest& request, const Context& context) {
   WD_ASSIGN(const RemoteName name, ParseRemoteName(request.remote));
-  WD_ASSIGN(const std::unique_ptr<Remote> remote, OpenRemote(name.url, request.transfer, context.note));
+  WD_ASSIGN(const std::unique_ptr<Remote> remote, OpenRemote(name.url, request.transfer, context));
   RemoteHistory history(*remote);
   WD_ASSIGN(const RecordEntry entry, history.Resolve(name.revision));
   WD_ASSIGN(const FileChoice files, ChoiceOf(*remote, entry, request.files));

@@ -8,7 +8,7 @@ namespace wdelta {
 
 Result<std::vector<RecordInfo>> Log(const LogRequest& request, const Context& context) {
   WD_ASSIGN(const RemoteRange range, ParseRemoteRange(request.remote));
-  WD_ASSIGN(const std::unique_ptr<Remote> remote, OpenRemote(range.url, request.transfer, context.note));
+  WD_ASSIGN(const std::unique_ptr<Remote> remote, OpenRemote(range.url, request.transfer, context));
   RemoteHistory history(*remote);
   uint64_t first = 1, last = 0;
   WD_ASSIGN(last, history.FindExistingTip());

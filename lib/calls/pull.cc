@@ -72,7 +72,7 @@ Result<FollowReport> Follow(const PullRequest& request, const RemoteName& name, 
 Result<PullReport> PullInto(const std::string& folder, const PullRequest& request, const RemoteName& name,
                             Remote& remote, const Context& context) {
   const bool only_asks = request.check || request.plan;
-  WD_ASSIGN(Replica replica, Replica::Open(folder, request.lock_wait));
+  WD_ASSIGN(Replica replica, Replica::Open(folder, request.lock_wait, context.stop));
   std::optional<SglangMarker> marker;
   const bool has_marker = replica.current() && SglangMarker::IsIn(replica.PathOf(*replica.current()));
   const bool had_marker = replica.unfinished_is_current() && SglangMarker::IsIn(replica.PathOf(*replica.unfinished()));
@@ -94,7 +94,7 @@ Result<PullReport> Pull(const PullRequest& request, const Context& context) {
     return Error{ErrorKind::kUsage, "'--marker' needs '--in-place'"};
   }
   WD_ASSIGN(const RemoteName name, ParseRemoteName(request.remote));
-  WD_ASSIGN(const std::unique_ptr<Remote> remote, OpenRemote(name.url, request.transfer, context.note));
+  WD_ASSIGN(const std::unique_ptr<Remote> remote, OpenRemote(name.url, request.transfer, context));
   // A question changes nothing: an empty folder stands in for one that no pull has made.
   const bool stands_in = (request.check || request.plan) && access((request.folder + "/.wdelta").c_str(), F_OK) != 0;
   if (!stands_in) return PullInto(request.folder, request, name, *remote, context);

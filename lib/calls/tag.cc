@@ -34,7 +34,7 @@ Result<bool> TagAndKeep(Remote& remote, const std::string& name, const RecordEnt
 Result<RecordInfo> TagRecord(const TagRequest& request, const Context& context) {
   WD_TRY(CheckTagName(request.name));
   WD_ASSIGN(const RemoteName name, ParseRemoteName(request.remote));
-  WD_ASSIGN(const std::unique_ptr<Remote> remote, OpenRemote(name.url, request.transfer, context.note));
+  WD_ASSIGN(const std::unique_ptr<Remote> remote, OpenRemote(name.url, request.transfer, context));
   RemoteHistory history(*remote);
   if (request.remove) {
     WD_ASSIGN(const Revision revision, ParseRevision(request.name));

@@ -57,7 +57,7 @@ Result<> CompareWith(const Checkpoint& checkpoint, const std::vector<TensorDiges
     WD_ASSIGN(is_delta, LooksLikeAnyDelta(request.against));
   }
   if (is_delta) {
-    WD_ASSIGN(const auto delta, OpenOwnDelta(request.against, Trust::kWhole));
+    WD_ASSIGN(const auto delta, OpenOwnDelta(request.against, Trust::kWhole, context));
     if (delta->index().result == found) return {};
     return Mismatch(request.target, request.against, delta->index().result, found,
                     FirstDifference(checkpoint, digests, *delta));
@@ -106,7 +106,7 @@ Result<VerifyReport> VerifyForeign(const VerifyRequest& request, const Context& 
 
 Result<VerifyReport> VerifyDelta(const VerifyRequest& request, const Context& context) {
   if (LooksForeign(request.target)) return VerifyForeign(request, context);
-  WD_ASSIGN(auto delta, OpenDelta(request.target, request.quick ? Trust::kIndex : Trust::kWhole));
+  WD_ASSIGN(auto delta, OpenDelta(request.target, request.quick ? Trust::kIndex : Trust::kWhole, context));
   const DeltaIndex& index = delta->index();
   VerifyReport report{std::string(delta->kind()), HexIdentity(index.result), index.totals.tensors_total,
                       delta->bytes()};

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <ctime>
-#include <filesystem>
 
 #include "canonical/whole_version.h"
+#include "core/path.h"
 #include "core/text.h"
 #include "foreign/foreign_proof.h"
 #include "foreign/open_target.h"
@@ -82,7 +82,7 @@ Result<bool> CanonicalLineage::HasChangesOfGoal(const std::string& path) {
   WD_TRY(store_.Fetch(goal_, files, FolderOf(goal_), jobs_, context_, &wire_bytes));
   WD_ASSIGN(const std::unique_ptr<ForeignDelta> delta, OpenForeign(FolderOf(goal_)));
   WD_ASSIGN(const Checkpoint checkpoint, Checkpoint::Open(path, {}, context_.note));
-  WD_ASSIGN(const std::string tensor, TensorUnlike(checkpoint, *delta));
+  WD_ASSIGN(const std::string tensor, TensorUnlike(checkpoint, *delta, context_.stop));
   if (tensor.empty()) return true;
   context_.note("'" + path + "' is not version " + VersionName(goal_) + ", although its marker says so: tensor '" +
                 Shorten(tensor) + "' differs; rebuilding it");
@@ -127,7 +127,7 @@ Result<> CanonicalLineage::FetchOnce(uint64_t* wire_bytes) {
   }
   for (const VersionWay& delta : route_.deltas) {
     WD_TRY(store_.Fetch(delta.version, delta.files, FolderOf(delta.version), jobs_, context_, wire_bytes));
-    WD_TRY(CheckSums(FolderOf(delta.version)));
+    WD_TRY(CheckSums(FolderOf(delta.version), context_.stop));
   }
   return {};
 }
@@ -145,10 +145,10 @@ Result<OpenedTarget> CanonicalLineage::Open(const std::string& base) {
 }
 
 void CanonicalLineage::DropFetched() {
-  std::error_code failed;
-  for (std::filesystem::directory_iterator at(folder_, failed), end; !failed && at != end; at.increment(failed)) {
-    const std::string name = at->path().filename().string();
-    if (VersionOfFolder(name.substr(0, name.find('.')))) RemoveTree(at->path().string());
+  const Result<std::vector<FolderEntry>> entries = ListFolder(folder_);
+  if (!entries.ok()) return;
+  for (const FolderEntry& entry : *entries) {
+    if (VersionOfFolder(entry.name.substr(0, entry.name.find('.')))) RemoveTree(folder_ + "/" + entry.name);
   }
 }
 

@@ -30,8 +30,8 @@ class VersionPusher {
       : request_(request), store_(remote), url_(remote.url()), context_(context) {}
 
   Result<PushReport> Run() {
-    WD_TRY(WaitForMarker(request_.ready));
-    WD_ASSIGN(PusherState home, PusherState::Open(request_.source, url_, "", request_.lock_wait));
+    WD_TRY(WaitForMarker(request_.ready, context_.stop));
+    WD_ASSIGN(PusherState home, PusherState::Open(request_.source, url_, "", request_.lock_wait, context_.stop));
     home_.emplace(std::move(home));
     WD_ASSIGN(latest_, store_.ReadPointer());
     WD_TRY(ChooseRun());
@@ -170,7 +170,7 @@ class VersionPusher {
     }
     std::sort(files.begin(), files.end());
     files.emplace_back(kIndexFile);
-    WD_ASSIGN(const std::string sums, ListSums(DeltaFolder(), files));
+    WD_ASSIGN(const std::string sums, ListSums(DeltaFolder(), files, context_.stop));
     Sha256Digest state{};
     FromHex(packed.result.state, state);
     WD_TRY(PrepareBase());
@@ -218,7 +218,7 @@ class VersionPusher {
       Describe(HexIdentity(proof.digests()), {}, Newest());
       return MarkReleased(request_.released);
     }
-    WD_ASSIGN(const WholeVersion whole, WrapWholeVersion(source, Next()));
+    WD_ASSIGN(const WholeVersion whole, WrapWholeVersion(source, Next(), context_.stop));
     report_.pack_seconds = watch.seconds();
     home_->NoteWholeVersion(Next());
     WD_TRY(PrepareBase());
@@ -307,7 +307,7 @@ Result<PushReport> PushVersion(const PushRequest& request, const Context& contex
   WD_TRY(CheckRequest(request));
   WD_ASSIGN(const RemoteName name, ParseRemoteName(request.remote));
   if (name.given) return Error{ErrorKind::kUsage, "a push goes to the end, not to a version that is there"};
-  WD_ASSIGN(const std::unique_ptr<Remote> remote, OpenRemote(name.url, request.transfer, context.note));
+  WD_ASSIGN(const std::unique_ptr<Remote> remote, OpenRemote(name.url, request.transfer, context));
   return VersionPusher(request, *remote, context).Run();
 }
 

@@ -3,11 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 
 #include "canonical/version.h"
 #include "core/json_object.h"
+#include "core/path.h"
 #include "foreign/canonical_index.h"
 #include "sync/object_transfer.h"
 
@@ -20,10 +20,10 @@ std::string SumLine(const Sha256Digest& sha256, const std::string& name) {
   return Hex(sha256) + "  " + name + "\n";
 }
 
-Result<Sha256Digest> DigestFile(const std::string& path) {
+Result<Sha256Digest> DigestFile(const std::string& path, const StopToken& stop) {
   WD_ASSIGN(const File file, File::OpenForRead(path));
   WD_ASSIGN(const FileIdentity identity, file.Identify());
-  return DigestSlice(file, 0, identity.size);
+  return DigestSlice(file, 0, identity.size, stop);
 }
 
 // A checkpoint in one file has no index.
@@ -104,16 +104,14 @@ Result<> RestoreIndex(const std::string& folder, const std::vector<FileSum>& sum
   return sink->Commit();
 }
 
-void RemoveOthers(const std::string& folder, const std::map<std::string, Sha256Digest>& belonging) {
-  namespace fs = std::filesystem;
+Result<> RemoveOthers(const std::string& folder, const std::map<std::string, Sha256Digest>& belonging) {
   std::vector<std::string> others;
-  std::error_code failed;
-  for (fs::recursive_directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed)) {
-    std::error_code vanished;
-    const std::string path = at->path().lexically_relative(folder).string();
-    if (at->is_regular_file(vanished) && !belonging.contains(path)) others.push_back(at->path().string());
-  }
+  WD_TRY(WalkTree(folder, [&](const std::string& path, EntryKind kind) -> Result<bool> {
+    if (kind != EntryKind::kFolder && !belonging.contains(path)) others.push_back(folder + "/" + path);
+    return true;
+  }));
   for (const std::string& path : others) unlink(path.c_str());
+  return {};
 }
 
 }  // namespace
@@ -137,7 +135,7 @@ std::string PathOfFile(const Checkpoint& checkpoint, size_t number) {
                          : checkpoint.path() + "/" + checkpoint.layout().file(number).path;
 }
 
-Result<WholeVersion> WrapWholeVersion(const Checkpoint& checkpoint, uint64_t version) {
+Result<WholeVersion> WrapWholeVersion(const Checkpoint& checkpoint, uint64_t version, const StopToken& stop) {
   const Layout& layout = checkpoint.layout();
   WholeVersion whole;
   std::string index = MadeIndex(checkpoint);
@@ -147,7 +145,7 @@ Result<WholeVersion> WrapWholeVersion(const Checkpoint& checkpoint, uint64_t ver
       WD_ASSIGN(const Bytes text, ReadWholeFile(PathOfFile(checkpoint, file), kMaxIndexFileBytes));
       index = AsText(text);
     } else if (path != kSumsFile) {
-      WD_ASSIGN(const Sha256Digest sha256, DigestFile(PathOfFile(checkpoint, file)));
+      WD_ASSIGN(const Sha256Digest sha256, DigestFile(PathOfFile(checkpoint, file), stop));
       whole.sums += SumLine(sha256, path);
     }
   }
@@ -156,19 +154,19 @@ Result<WholeVersion> WrapWholeVersion(const Checkpoint& checkpoint, uint64_t ver
   return whole;
 }
 
-Result<std::string> ListSums(const std::string& folder, const std::vector<std::string>& files) {
+Result<std::string> ListSums(const std::string& folder, const std::vector<std::string>& files, const StopToken& stop) {
   std::string sums;
   for (const std::string& name : files) {
-    WD_ASSIGN(const Sha256Digest sha256, DigestFile(folder + "/" + name));
+    WD_ASSIGN(const Sha256Digest sha256, DigestFile(folder + "/" + name, stop));
     sums += SumLine(sha256, name);
   }
   return sums;
 }
 
-Result<> CheckSums(const std::string& folder) {
+Result<> CheckSums(const std::string& folder, const StopToken& stop) {
   WD_ASSIGN(const std::optional<std::vector<FileSum>> sums, ReadSums(folder));
   for (const FileSum& sum : sums.value_or(std::vector<FileSum>())) {
-    WD_ASSIGN(const Sha256Digest found, DigestFile(folder + "/" + sum.name));
+    WD_ASSIGN(const Sha256Digest found, DigestFile(folder + "/" + sum.name, stop));
     WD_TRY(CompareSum(folder, sum, found));
   }
   return {};
@@ -182,7 +180,7 @@ Result<Proof> UnwrapWholeVersion(const std::string& folder, const Context& conte
   const std::vector<FileSum> sums = listed.value_or(std::vector<FileSum>());
   WD_TRY(RestoreIndex(folder, sums));
   OpenedTarget opened;
-  WD_ASSIGN(Checkpoint checkpoint, Checkpoint::Open(folder, {{}, {kSumsFile}}, context.note));
+  WD_ASSIGN(Checkpoint checkpoint, Checkpoint::Open(folder, {}, [](const std::string&) {}));
   opened.base = std::make_unique<Checkpoint>(std::move(checkpoint));
   opened.target = SelfTarget(*opened.base);
   FileHashes hashes(*opened.base);
@@ -190,11 +188,11 @@ Result<Proof> UnwrapWholeVersion(const std::string& folder, const Context& conte
   for (const FileSum& sum : sums) {
     if (sum.name == kIndexFile) continue;
     const auto at = hashes.found().find(sum.name);
-    WD_ASSIGN(const Sha256Digest found,
-              at == hashes.found().end() ? DigestFile(folder + "/" + sum.name) : Result<Sha256Digest>(at->second));
+    WD_ASSIGN(const Sha256Digest found, at == hashes.found().end() ? DigestFile(folder + "/" + sum.name, context.stop)
+                                                                   : Result<Sha256Digest>(at->second));
     WD_TRY(CompareSum(folder, sum, found));
   }
-  RemoveOthers(folder, hashes.found());
+  WD_TRY(RemoveOthers(folder, hashes.found()));
   return read.proof;
 }
 

@@ -14,7 +14,7 @@ struct WholeVersion {
   std::string index, sums;
 };
 // Reads all of `checkpoint`.
-Result<WholeVersion> WrapWholeVersion(const Checkpoint& checkpoint, uint64_t version);
+Result<WholeVersion> WrapWholeVersion(const Checkpoint& checkpoint, uint64_t version, const StopToken& stop);
 
 // A line of a list of checksums. What is no such line is passed over.
 struct FileSum {
@@ -24,10 +24,10 @@ struct FileSum {
 inline constexpr uint64_t kMaxSumsBytes = 16 << 20;
 std::vector<FileSum> ParseSums(std::string_view text);
 // The list of checksums for the files of a delta.
-Result<std::string> ListSums(const std::string& folder, const std::vector<std::string>& files);
+Result<std::string> ListSums(const std::string& folder, const std::vector<std::string>& files, const StopToken& stop);
 
 // Compares the files of a fetched version with the list that came with it, if there is one. kIntegrity.
-Result<> CheckSums(const std::string& folder);
+Result<> CheckSums(const std::string& folder, const StopToken& stop);
 
 // Turns a fetched whole version into the checkpoint that it was: with the index that a checkpoint has, and without
 // files that are no part of one. One read proves it and compares its files with the list that came with it

@@ -1,7 +1,6 @@
 #include "checkpoint/checkpoint.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <mutex>
 
 namespace wdelta {
@@ -60,8 +59,7 @@ Result<Checkpoint> Checkpoint::Open(const std::string& path, const FileChoice& c
   }
   Checkpoint checkpoint;
   checkpoint.path_ = path;
-  std::error_code failed;
-  if (std::filesystem::is_directory(path, failed)) {
+  if (IsFolder(path)) {
     WD_ASSIGN(const FolderFiles files, ListCheckpointFolder(path, choice, note));
     checkpoint.layout_.include = choice.include;
     checkpoint.layout_.exclude = choice.exclude;

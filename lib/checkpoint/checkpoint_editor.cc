@@ -1,11 +1,8 @@
 #include "checkpoint/checkpoint_editor.h"
 
-#include <filesystem>
 #include <mutex>
 
 namespace wdelta {
-
-namespace fs = std::filesystem;
 
 struct CheckpointEditor::Files {
   // Files are opened when they are first written to, and few stay open: there may be thousands.
@@ -43,11 +40,7 @@ struct CheckpointEditor::Files {
     if (as_folder) WD_TRY(CreateFolder(temporary));
     for (size_t file = 0; file < layout.file_count(); ++file) {
       const LayoutFile& entry = layout.file(file);
-      if (as_folder) {
-        std::error_code failed;
-        fs::create_directories(fs::path(PathOf(file)).parent_path(), failed);
-        if (failed) return SystemError("create", PathOf(file), failed.value());
-      }
+      if (as_folder) WD_TRY(CreateFolders(ParentFolder(PathOf(file))));
       WD_ASSIGN(const File created, File::CreateNew(PathOf(file)));
       WD_TRY(created.Resize(entry.bytes + entry.data_bytes));
     }
@@ -60,10 +53,10 @@ struct CheckpointEditor::Files {
       WD_TRY(opened->Sync());
     }
     if (!as_folder) return {};
-    std::error_code failed;
-    for (const auto& entry : fs::recursive_directory_iterator(temporary, failed)) {
-      if (entry.is_directory(failed)) WD_TRY(SyncFolder(entry.path().native()));
-    }
+    WD_TRY(WalkTree(temporary, [&](const std::string& path, EntryKind kind) -> Result<bool> {
+      if (kind == EntryKind::kFolder) WD_TRY(SyncFolder(temporary + "/" + path));
+      return true;
+    }));
     return SyncFolder(temporary);
   }
 };
@@ -74,10 +67,9 @@ CheckpointEditor::~CheckpointEditor() = default;
 
 Result<CheckpointEditor> CheckpointEditor::Create(const std::string& path, const Layout& layout, bool durable) {
   auto files = std::make_unique<Files>();
-  std::error_code failed;
-  const bool is_folder = fs::is_directory(path, failed);
+  const bool is_folder = IsFolder(path);
   files->as_folder = !layout.lone_file || is_folder || path.ends_with('/');
-  if (files->as_folder && fs::exists(path, failed) && !(is_folder && fs::is_empty(path, failed))) {
+  if (files->as_folder && PathExists(path) && !IsEmptyFolder(path)) {
     Error error{ErrorKind::kRefused, "'" + path + "' exists" + (is_folder ? " and is not empty" : " and is no folder")};
     error.path = path;
     error.hint = "remove it, or name another output";

@@ -1,7 +1,6 @@
 #include "checkpoint/folder.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
 
 #include "checkpoint/layout.h"
@@ -10,8 +9,6 @@
 #include "core/json.h"
 
 namespace wdelta {
-
-namespace fs = std::filesystem;
 
 namespace {
 
@@ -34,47 +31,35 @@ struct Candidate {
 };
 
 // A link may lead elsewhere inside the folder, or, in a Hugging Face cache, from snapshots/<commit>/ to blobs/.
-bool LeadsOutside(const fs::path& file, const fs::path& real_folder) {
-  std::error_code failed;
-  const fs::path target = fs::canonical(file, failed);
-  if (failed) return true;
-  const auto within = [&](const fs::path& folder) {
-    const auto [rest, ignored] = std::mismatch(folder.begin(), folder.end(), target.begin(), target.end());
-    return rest == folder.end();
+bool LeadsOutside(const std::string& file, const std::string& real_folder) {
+  const Result<std::string> target = RealPath(file);
+  if (!target.ok()) return true;
+  const auto within = [&](const std::string& folder) {
+    return target->starts_with(folder == "/" ? "/" : folder + "/");
   };
   if (within(real_folder)) return false;
-  const fs::path snapshots = real_folder.parent_path();
-  return !(snapshots.filename() == "snapshots" && within(snapshots.parent_path() / "blobs"));
+  const std::string snapshots = ParentFolder(real_folder);
+  return !(LastComponent(snapshots) == "snapshots" && within(ParentFolder(snapshots) + "/blobs"));
 }
 
 // All files that are not hidden, by path; folders that are links are not entered.
 Result<std::vector<Candidate>> ListFiles(const std::string& folder) {
-  std::error_code failed;
-  const fs::path real_folder = fs::canonical(folder, failed);
-  if (failed) return SystemError("open", folder, failed.value());
+  WD_ASSIGN(const std::string real_folder, RealPath(folder));
   std::vector<Candidate> files;
-  fs::recursive_directory_iterator at(real_folder, failed), end;
-  for (size_t seen = 0; !failed && at != end; at.increment(failed)) {
+  size_t seen = 0;
+  WD_TRY(WalkTree(real_folder, [&](const std::string& path, EntryKind kind) -> Result<bool> {
     if (++seen > kMaxFolderEntries) {
       return Error{ErrorKind::kRefused, "'" + folder + "' holds more than " + std::to_string(kMaxFolderEntries) +
-                                            " files, this is no checkpoint"};
+                                            " files, this is not a checkpoint"};
     }
-    const bool hidden = at->path().filename().native().starts_with('.');
-    if (at->is_directory(failed) && !at->is_symlink(failed)) {
-      if (hidden) at.disable_recursion_pending();
-      continue;
-    }
-    if (hidden || !at->is_regular_file(failed)) {  // follows links; a dangling one is no file
-      failed.clear();
-      if (hidden || !at->is_symlink(failed)) continue;
-    }
-    Candidate file{at->path().lexically_relative(real_folder).native(), 0, false};
-    file.outside = at->is_symlink(failed) && LeadsOutside(at->path(), real_folder);
-    if (!file.outside) file.bytes = at->file_size(failed);
-    failed.clear();
-    files.push_back(std::move(file));
-  }
-  if (failed) return SystemError("read", folder, failed.value());
+    if (LastComponent(path).starts_with('.')) return false;
+    if (kind != EntryKind::kFile && kind != EntryKind::kLink) return true;
+    const std::string file = real_folder + "/" + path;
+    const bool outside = kind == EntryKind::kLink && LeadsOutside(file, real_folder);
+    // A link that leads to a folder has no size, and is left out because it is too large.
+    files.push_back({path, outside ? 0 : SizeOfFile(file).value_or(UINT64_MAX), outside});
+    return true;
+  }));
   std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
   return files;
 }

@@ -1,31 +1,17 @@
 #include "core/file.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
-#include <filesystem>
-#include <random>
 
 #include "core/file_counts.h"
-#include "core/parallel.h"
 
 namespace wdelta {
-
-Error SystemError(std::string_view action, std::string_view path, int errno_value) {
-  ErrorKind kind = ErrorKind::kLocalIo;
-  if (errno_value == ENOENT || errno_value == ENOTDIR) kind = ErrorKind::kNotFound;
-  if (errno_value == EACCES || errno_value == EPERM) kind = ErrorKind::kDenied;
-  if (errno_value == ELOOP) kind = ErrorKind::kRefused;
-  Error error{kind, "cannot " + std::string(action) + " '" + std::string(path) + "': " + std::strerror(errno_value)};
-  error.path = path;
-  if (errno_value == ENOSPC || errno_value == EDQUOT) error.hint = "free some space, then run the same command again";
-  return error;
-}
 
 File::File(File&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)), path_(std::move(other.path_)) {}
 
@@ -157,11 +143,15 @@ Result<Bytes> ReadWholeFile(const std::string& path, uint64_t limit) {
   return bytes;
 }
 
-Result<File> SpoolStandardInput() {
+Result<File> SpoolStandardInput(const StopToken& stop) {
   WD_ASSIGN(File spool, File::CreateUnnamed());
   Bytes piece(256 << 10);
   for (uint64_t at = 0;;) {
-    if (StopRequested()) return Error{ErrorKind::kInterrupted, "interrupted"};
+    WD_TRY(stop.Check());
+    struct pollfd input {
+      STDIN_FILENO, POLLIN, 0
+    };
+    if (poll(&input, 1, 50) == 0) continue;  // a read could wait for long, and the stop may come from another thread
     const ssize_t got = read(STDIN_FILENO, piece.data(), piece.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return SystemError("read", "standard input", errno);
@@ -261,68 +251,6 @@ Result<> CopyInto(const File& from, const std::string& path, bool durable) {
     WD_TRY(sink->Write(part));
   }
   return sink->Commit();
-}
-
-Result<> CreateFolder(const std::string& path) {
-  if (mkdir(path.c_str(), 0777) != 0) return SystemError("create", path, errno);
-  return {};
-}
-
-Result<> SyncFolder(const std::string& path) {
-  const int descriptor = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return SystemError("open", path, errno);
-  const int failed = fsync(descriptor);
-  const int errno_value = errno;
-  close(descriptor);
-  if (failed && errno_value != EINVAL) return SystemError("sync", path, errno_value);  // EINVAL: cannot be synced
-  return {};
-}
-
-Result<> Rename(const std::string& from, const std::string& to, bool durable) {
-  if (rename(from.c_str(), to.c_str()) != 0) return SystemError("create", to, errno);
-  if (durable) return SyncFolder(ParentFolder(to));
-  return {};
-}
-
-void RemoveTree(const std::string& path) noexcept {
-  std::error_code ignored;
-  std::filesystem::remove_all(path, ignored);
-}
-
-namespace {
-
-// "a/b/" and "a/b" are the same place.
-std::string_view WithoutTrailingSlash(std::string_view path) {
-  while (path.size() > 1 && path.back() == '/') path.remove_suffix(1);
-  return path;
-}
-
-}  // namespace
-
-std::string ParentFolder(const std::string& path) {
-  const std::string_view trimmed = WithoutTrailingSlash(path);
-  const size_t slash = trimmed.rfind('/');
-  if (slash == std::string_view::npos) return ".";
-  return std::string(trimmed.substr(0, slash == 0 ? 1 : slash));
-}
-
-std::string LastComponent(const std::string& path) {
-  const std::string_view trimmed = WithoutTrailingSlash(path);
-  return std::string(trimmed.substr(trimmed.rfind('/') + 1));
-}
-
-std::string TemporaryNameBeside(const std::string& path) {
-  std::random_device random;
-  return ParentFolder(path) + "/." + LastComponent(path) + ".wdelta-" + std::to_string(getpid()) + "-" +
-         std::to_string(random());
-}
-
-void RemoveTemporaries(const std::string& folder) noexcept {
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with('.') && name.find(".wdelta-") != std::string::npos) RemoveTree(entry.path().string());
-  }
 }
 
 std::string TemporaryPath(const std::string& name) {

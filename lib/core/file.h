@@ -10,11 +10,10 @@
 #include <vector>
 
 #include "core/bytes.h"
+#include "core/path.h"
+#include "core/stop.h"
 
 namespace wdelta {
-
-// "cannot open 'x': No such file or directory", with the kind that fits `errno_value`.
-Error SystemError(std::string_view action, std::string_view path, int errno_value);
 
 // What tells one file's content from another's without reading it. Compared before and after a long read to notice a
 // source that changed on the way.
@@ -61,8 +60,8 @@ class File {
 // The whole of a small file; kIntegrity if it is larger than `limit` bytes.
 Result<Bytes> ReadWholeFile(const std::string& path, uint64_t limit);
 
-// Everything that arrives on standard input, in an unnamed file.
-Result<File> SpoolStandardInput();
+// Everything that arrives on standard input, in an unnamed file; kInterrupted if a stop is requested before it ends.
+Result<File> SpoolStandardInput(const StopToken& stop);
 
 // A place to write bytes in order. Nothing is promised before Commit() has returned.
 class ByteSink {
@@ -83,18 +82,7 @@ Result<std::unique_ptr<ByteSink>> OpenSink(const std::string& path, bool durable
 // All of a file into another, which appears whole.
 Result<> CopyInto(const File& from, const std::string& path, bool durable);
 
-// Folders. `durable` forces names to disk before the call returns.
-Result<> CreateFolder(const std::string& path);
-Result<> SyncFolder(const std::string& path);
-Result<> Rename(const std::string& from, const std::string& to, bool durable);
-void RemoveTree(const std::string& path) noexcept;
-std::string ParentFolder(const std::string& path);
-std::string LastComponent(const std::string& path);
-// A name beside `path` that nobody uses: same folder, hidden, with the process id and a random part.
-std::string TemporaryNameBeside(const std::string& path);
-// Removes what processes that were killed left in a folder under such names; only for whoever has it locked.
-void RemoveTemporaries(const std::string& folder) noexcept;
-// Such a name in TMPDIR, else in /tmp.
+// A temporary name in TMPDIR, else in /tmp.
 std::string TemporaryPath(const std::string& name);
 
 }  // namespace wdelta

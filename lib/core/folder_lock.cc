@@ -3,11 +3,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/parallel.h"
+#include "core/sleep.h"
 
 namespace wdelta {
 
-Result<File> LockFolder(const std::string& path, const std::string& what, double wait) {
+Result<File> LockFolder(const std::string& path, const std::string& what, double wait, const StopToken& stop) {
   const auto open = [&]() -> Result<File> {
     if (access(path.c_str(), F_OK) != 0) {
       Result<File> created = File::CreateNew(path);
@@ -25,9 +25,7 @@ Result<File> LockFolder(const std::string& path, const std::string& what, double
       return Error{ErrorKind::kBusy, "another process works on '" + what + "'" + who,
                    "wait for it with '--lock-wait 30s'"};
     }
-    if (StopRequested()) return Error{ErrorKind::kInterrupted, "interrupted"};
-    const timespec pause{0, 100'000'000};
-    nanosleep(&pause, nullptr);
+    WD_TRY(SleepFor(0.1, stop));
   }
   char host[256] = "";
   (void)gethostname(host, sizeof host - 1);

@@ -4,11 +4,12 @@
 #include <string>
 
 #include "core/file.h"
+#include "core/stop.h"
 
 namespace wdelta {
 
-// Takes the lock file at `path`, and waits for it up to `wait` seconds. The message of kBusy names `what` and the
+// Takes the lock file at `path`, and waits for it up to `wait` seconds or until a stop. The message of kBusy names `what` and the
 // process that holds the lock, as the file says.
-Result<File> LockFolder(const std::string& path, const std::string& what, double wait);
+Result<File> LockFolder(const std::string& path, const std::string& what, double wait, const StopToken& stop);
 
 }  // namespace wdelta

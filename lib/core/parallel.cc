@@ -3,35 +3,21 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <atomic>
 #include <condition_variable>
+#include <exception>
 #include <mutex>
 #include <system_error>
 #include <thread>
 
 namespace wdelta {
 
-namespace {
-
-std::atomic<bool> stop_requested{false};
-static_assert(std::atomic<bool>::is_always_lock_free, "set from a signal handler");
-
-}  // namespace
-
-void RequestStop() noexcept {
-  stop_requested.store(true, std::memory_order_relaxed);
-}
-bool StopRequested() noexcept {
-  return stop_requested.load(std::memory_order_relaxed);
-}
-
-RunLimits LimitsFor(unsigned threads) {
+RunLimits LimitsFor(unsigned threads, const StopToken& stop) {
   if (threads == 0) {
     cpu_set_t allowed;
     if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) threads = static_cast<unsigned>(CPU_COUNT(&allowed));
   }
   threads = std::clamp(threads, 1u, 256u);
-  return RunLimits{threads, threads + 3};
+  return RunLimits{threads, threads + 3, stop};
 }
 
 namespace {
@@ -42,14 +28,40 @@ class Run {
  public:
   Run(uint64_t count, const RunLimits& limits, const std::function<Result<>(uint64_t, unsigned, unsigned)>& work,
       const std::function<Result<>(uint64_t, unsigned)>& emit)
-      : count_(count), in_flight_(limits.in_flight), work_(work), emit_(emit), finished_(limits.in_flight, false) {}
+      : count_(count),
+        in_flight_(limits.in_flight),
+        stop_(limits.stop),
+        work_(work),
+        emit_(emit),
+        finished_(limits.in_flight, false) {}
 
-  void Work(unsigned worker) {
+  // To the end of the run. An exception ends it as an error does: the other threads must not wait for this one.
+  void Work(unsigned worker) noexcept {
+    try {
+      WorkOn(worker);
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (!thrown_) thrown_ = std::current_exception();
+      room_.notify_all();
+    }
+  }
+
+  // In the thread that began the run, which is where an exception goes on.
+  Result<> TakeResult() {
+    if (thrown_) std::rethrow_exception(thrown_);
+    if (error_) return std::move(error_);
+    return {};
+  }
+
+ private:
+  bool failed() const { return error_ || thrown_; }
+
+  void WorkOn(unsigned worker) {
     std::unique_lock lock(mutex_);
     for (;;) {
-      room_.wait(lock, [&] { return error_ || claimed_ == count_ || claimed_ < emitted_ + in_flight_; });
-      if (!error_ && StopRequested()) Fail(Result<>(Error{ErrorKind::kInterrupted, "interrupted"}));
-      if (error_ || claimed_ == count_) return;
+      room_.wait(lock, [&] { return failed() || claimed_ == count_ || claimed_ < emitted_ + in_flight_; });
+      if (Result<> stopped = stop_.Check(); !failed() && !stopped.ok()) Fail(std::move(stopped));
+      if (failed() || claimed_ == count_) return;
       const uint64_t index = claimed_++;
       const auto slot = static_cast<unsigned>(index % in_flight_);
       lock.unlock();
@@ -61,12 +73,6 @@ class Run {
     }
   }
 
-  Result<> TakeResult() {
-    if (error_) return std::move(error_);
-    return {};
-  }
-
- private:
   void Fail(Result<> result) {
     if (!error_) error_ = result.TakeError();
     room_.notify_all();
@@ -75,7 +81,7 @@ class Run {
   void EmitFinished(std::unique_lock<std::mutex>& lock) {
     if (emitting_) return;  // that thread will come to ours
     emitting_ = true;
-    while (!error_ && emitted_ < count_ && finished_[emitted_ % in_flight_]) {
+    while (!failed() && emitted_ < count_ && finished_[emitted_ % in_flight_]) {
       const auto slot = static_cast<unsigned>(emitted_ % in_flight_);
       lock.unlock();
       Result<> result = emit_(emitted_, slot);
@@ -93,6 +99,7 @@ class Run {
 
   const uint64_t count_;
   const unsigned in_flight_;
+  const StopToken stop_;
   const std::function<Result<>(uint64_t, unsigned, unsigned)>& work_;
   const std::function<Result<>(uint64_t, unsigned)>& emit_;
 
@@ -103,6 +110,7 @@ class Run {
   uint64_t emitted_ = 0;  // written by the emitting thread only
   bool emitting_ = false;
   std::unique_ptr<Error> error_;
+  std::exception_ptr thrown_;
 };
 
 }  // namespace
@@ -114,6 +122,7 @@ Result<> RunOrderedSlots(uint64_t count, const RunLimits& limits,
   const auto helpers = static_cast<unsigned>(std::min<uint64_t>(limits.threads, count)) - (count ? 1 : 0);
   {
     std::vector<std::jthread> threads;
+    threads.reserve(helpers);
     for (unsigned worker = 1; worker <= helpers; ++worker) {
       try {
         threads.emplace_back([&run, worker] { run.Work(worker); });

@@ -6,22 +6,21 @@
 #include <optional>
 #include <vector>
 
-#include "core/result.h"
-#include "core/words.h"
+#include "core/context.h"
 
 namespace wdelta {
 
 struct RunLimits {
   unsigned threads = 1;
   unsigned in_flight = 4;  // pieces begun and not yet handed over: this bounds memory, whatever `count` is
+  StopToken stop{};        // ends the run soon, with kInterrupted
 };
 
 // Limits for `threads` threads (0: one for each processor that this process may use).
-RunLimits LimitsFor(unsigned threads);
-
-// RequestStop() makes every RunOrdered end with kInterrupted soon. Safe to call from a signal handler.
-WDELTA_EXPORT void RequestStop() noexcept;
-bool StopRequested() noexcept;
+RunLimits LimitsFor(unsigned threads, const StopToken& stop);
+inline RunLimits LimitsFor(const Context& context) {
+  return LimitsFor(context.threads, context.stop);
+}
 
 // The untyped core: results wait in `slot`, a number below limits.in_flight.
 Result<> RunOrderedSlots(uint64_t count, const RunLimits& limits,
@@ -30,7 +29,8 @@ Result<> RunOrderedSlots(uint64_t count, const RunLimits& limits,
 
 // Calls work(index, worker) for 0 <= index < count, each exactly once, in any order and at the same time on different
 // threads; `worker` < limits.threads names the thread, for scratch memory. Calls emit(index, result) in the order of
-// the indices, never two at a time. The first error ends it all and is returned: no work begins after it.
+// the indices, never two at a time. The first error ends it all and is returned: no work begins after it. What
+// either of them throws ends it, too, and is thrown again from here.
 template <class R>
 Result<> RunOrdered(uint64_t count, const RunLimits& limits,
                     const std::function<Result<R>(uint64_t index, unsigned worker)>& work,

@@ -25,7 +25,7 @@ enum class ErrorKind {
   kLocalIo,      // no space, read-only, a failing disk
   kRefused,      // policy: hostile path, unknown format version
   kHook,         // the data are in place; what was to run afterwards failed
-  kInterrupted,  // RequestStop() was called
+  kInterrupted,  // a stop was requested (stop.h)
 };
 
 // What failed and why, lower case, without a full stop. The other fields are filled where they are known.

@@ -70,7 +70,7 @@ bool LooksForeign(const std::string& path);
 // Whether it is a delta of any format, ours or a foreign one.
 Result<bool> LooksLikeAnyDelta(const std::string& path);
 // Opens a delta of ours. Says of a foreign one how it can be read.
-Result<std::unique_ptr<DeltaReader>> OpenOwnDelta(const std::string& path, Trust trust);
+Result<std::unique_ptr<DeltaReader>> OpenOwnDelta(const std::string& path, Trust trust, const Context& context);
 
 // The rows of that table: each is asked whether it looks like its own, and opens it.
 bool LooksLikeCanonical(const std::string& path);

@@ -1,11 +1,10 @@
 #include "foreign/foreign_proof.h"
 
-#include "core/parallel.h"
 #include "foreign/foreign_frame.h"
 
 namespace wdelta {
 
-Result<std::string> TensorUnlike(const Checkpoint& checkpoint, const ForeignDelta& delta) {
+Result<std::string> TensorUnlike(const Checkpoint& checkpoint, const ForeignDelta& delta, const StopToken& stop) {
   Bytes block;
   for (const ForeignTensor& wanted : delta.tensors()) {
     if (wanted.checksum_kind == ForeignChecksum::kNone) continue;
@@ -13,7 +12,7 @@ Result<std::string> TensorUnlike(const Checkpoint& checkpoint, const ForeignDelt
     if (!tensor) return wanted.name;
     ForeignHasher hasher(wanted.checksum_kind);
     for (uint64_t number = 0; number < BlockCount(tensor->bytes); ++number) {
-      if (StopRequested()) return Error{ErrorKind::kInterrupted, "interrupted"};
+      WD_TRY(stop.Check());
       block.resize(BlockLength(tensor->bytes, number));
       WD_TRY(checkpoint.Read(*tensor, number * kBlockBytes, block));
       hasher.Update(block);

@@ -3,12 +3,13 @@
 #pragma once
 
 #include "checkpoint/checkpoint.h"
+#include "core/stop.h"
 #include "foreign/foreign.h"
 
 namespace wdelta {
 
 // By the checksums of the tensors that the delta changes: the name of one that is another, or empty. Reads those
 // tensors.
-Result<std::string> TensorUnlike(const Checkpoint& checkpoint, const ForeignDelta& delta);
+Result<std::string> TensorUnlike(const Checkpoint& checkpoint, const ForeignDelta& delta, const StopToken& stop);
 
 }  // namespace wdelta

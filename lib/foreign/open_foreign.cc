@@ -39,8 +39,8 @@ Result<bool> LooksLikeAnyDelta(const std::string& path) {
   return LooksLikeDelta(path);
 }
 
-Result<std::unique_ptr<DeltaReader>> OpenOwnDelta(const std::string& path, Trust trust) {
-  if (!LooksForeign(path)) return OpenDelta(path, trust);
+Result<std::unique_ptr<DeltaReader>> OpenOwnDelta(const std::string& path, Trust trust, const Context& context) {
+  if (!LooksForeign(path)) return OpenDelta(path, trust, context);
   Error error{ErrorKind::kUsage, "'" + path + "' is a delta of another system, which can only be read with its base",
               "'wdelta pack --base CKPT " + path + " -o FILE' makes a pack of it"};
   error.path = path;

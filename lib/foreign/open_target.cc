@@ -1,5 +1,6 @@
 #include "foreign/open_target.h"
 
+#include "core/path.h"
 #include "foreign/foreign_target.h"
 
 namespace wdelta {
@@ -73,7 +74,7 @@ class Stack {
 Result<OpenedTarget> OpenTarget(const std::string& base, const std::vector<std::string>& deltas,
                                 const FileChoice& files, Trust trust, const Context& context) {
   bool from_anchor = base == "-";
-  if (!from_anchor) {
+  if (!from_anchor && IsRegularFile(base)) {
     WD_ASSIGN(from_anchor, LooksLikeDelta(base));
   }
   std::vector<std::string> paths = deltas;
@@ -87,7 +88,7 @@ Result<OpenedTarget> OpenTarget(const std::string& base, const std::vector<std::
     if (!LooksForeign(path)) own.push_back(path);
   }
   // All of ours are opened before the base, because the last of them knows the companions.
-  WD_ASSIGN(std::vector<std::unique_ptr<DeltaReader>> readers, OpenDeltas(own, trust));
+  WD_ASSIGN(std::vector<std::unique_ptr<DeltaReader>> readers, OpenDeltas(own, trust, context));
   OpenedTarget opened;
   if (!from_anchor) {
     FileChoice choice = files;

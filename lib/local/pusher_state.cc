@@ -26,7 +26,7 @@ std::vector<std::pair<std::string, std::string>> FilesOf(const std::string& sour
 }  // namespace
 
 Result<PusherState> PusherState::Open(const std::string& beside, const std::string& remote_url,
-                                      const std::string& mirror, double lock_wait) {
+                                      const std::string& mirror, double lock_wait, const StopToken& stop) {
   const std::string hash = Hex(DigestSha256(AsBytes(remote_url))).substr(0, 12);
   // Absolute, because the parent of "." is not to be found in its name.
   const std::string place = fs::absolute(beside).lexically_normal().string();
@@ -34,7 +34,7 @@ Result<PusherState> PusherState::Open(const std::string& beside, const std::stri
   std::error_code failed;
   fs::create_directories(folder + "/packs", failed);
   if (failed) return SystemError("create", folder, failed.value());
-  WD_ASSIGN(File lock, LockFolder(folder + "/lock", folder, lock_wait));
+  WD_ASSIGN(File lock, LockFolder(folder + "/lock", folder, lock_wait, stop));
   WD_ASSIGN(StateFile state, StateFile::Read(folder + "/state.json"));
   PusherState home(folder, std::move(lock), std::move(state), !IsInMemory(folder));
   RemoveTemporaries(folder);

@@ -32,7 +32,7 @@ class PusherState {
   // `beside`: the source or the mirror, whose parent folder holds the home. Waits for the lock.
   // A mirror's state is remembered by its path, apart from that of the kept base.
   static Result<PusherState> Open(const std::string& beside, const std::string& remote_url, const std::string& mirror,
-                                  double lock_wait);
+                                  double lock_wait, const StopToken& stop);
 
   const std::string& folder() const { return folder_; }
   std::string base_path() const { return BasePath(base_state()); }

@@ -6,17 +6,15 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
-#include <filesystem>
 
 #include "core/folder_lock.h"
 #include "core/free_space.h"
+#include "core/path.h"
 #include "local/sglang_marker.h"
 
 namespace wdelta {
 
 namespace {
-
-namespace fs = std::filesystem;
 
 // Keys of the state file that are about one copy end in " of NAME".
 constexpr std::string_view kStateOf = "state of ", kNumberOf = "number of ", kStepOf = "step of ",
@@ -41,34 +39,22 @@ std::optional<uint64_t> NumberOf(const std::string& name) {
   return number;
 }
 
-bool IsFolder(const std::string& path) {
-  std::error_code failed;
-  return fs::symlink_status(path, failed).type() == fs::file_type::directory;
+// Not one that a link leads to.
+bool IsRealFolder(const std::string& path) {
+  return IsFolder(path) && !IsLink(path);
 }
-bool IsLink(const std::string& path) {
-  std::error_code failed;
-  return fs::symlink_status(path, failed).type() == fs::file_type::symlink;
-}
-std::string LinkTarget(const std::string& path) {
-  std::error_code failed;
-  const fs::path target = fs::read_symlink(path, failed);
-  return failed ? "" : target.filename().string();
+// The last part of what a link says; empty if there is no link.
+std::string NameInLink(const std::string& path) {
+  const std::optional<std::string> target = LinkTarget(path);
+  return target ? LastComponent(*target) : "";
 }
 
 std::vector<std::string> NamesIn(const std::string& folder) {
   std::vector<std::string> names;
-  std::error_code failed;
-  for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed)) {
-    names.push_back(at->path().filename().string());
-  }
+  const Result<std::vector<FolderEntry>> entries = ListFolder(folder);
+  if (!entries.ok()) return names;
+  for (const FolderEntry& entry : *entries) names.push_back(entry.name);
   return names;
-}
-
-Result<> MakeFolder(const std::string& path) {
-  std::error_code failed;
-  fs::create_directories(path, failed);
-  if (failed) return SystemError("create", path, failed.value());
-  return {};
 }
 
 std::string WithoutSlash(std::string path) {
@@ -91,15 +77,13 @@ std::optional<ReplicaCopy> KnownCopy(const StateFile& state, const std::string& 
 
 }  // namespace
 
-Result<Replica> Replica::Open(const std::string& folder, double lock_wait) {
-  for (const char* part : {"/versions", "/.wdelta/packs"}) WD_TRY(MakeFolder(folder + part));
-  std::error_code failed;
-  const fs::file_status link = fs::symlink_status(folder + "/current", failed);
-  if (fs::exists(link) && !fs::is_symlink(link)) {
+Result<Replica> Replica::Open(const std::string& folder, double lock_wait, const StopToken& stop) {
+  for (const char* part : {"/versions", "/.wdelta/packs"}) WD_TRY(CreateFolders(folder + part));
+  if (PathExists(folder + "/current") && !IsLink(folder + "/current")) {
     return Error{ErrorKind::kRefused, "'" + folder + "/current' is not a link that wdelta made",
                  "pull into another folder"};
   }
-  WD_ASSIGN(File lock, LockFolder(folder + "/.wdelta/lock", folder, lock_wait));
+  WD_ASSIGN(File lock, LockFolder(folder + "/.wdelta/lock", folder, lock_wait, stop));
   WD_ASSIGN(StateFile state, StateFile::Read(folder + "/.wdelta/state.json"));
   Replica replica(folder, std::move(lock), std::move(state), !IsInMemory(folder));
   WD_TRY(replica.Recover());
@@ -110,20 +94,20 @@ Result<> Replica::Recover() {
   RemoveTemporaries(folder_ + "/.wdelta");
   RemoveTree(NewPath());
   RemoveTree(folder_ + "/.wdelta/building");  // earlier versions of wdelta patched a copy there
-  current_name_ = LinkTarget(folder_ + "/current");
+  current_name_ = NameInLink(folder_ + "/current");
   // A link among the copies is a crash in the middle of Adopt in place: it still leads to the folder, or the folder has
   // taken its place. Only those that the state knows are ours.
   for (const std::string& name : NamesIn(folder_ + "/versions")) {
     const std::string path = folder_ + "/versions/" + name;
     if (!IsLink(path) || !state_.Has(Key(kStateOf, name))) continue;
-    const std::string target = LinkTarget(path);
-    if (name == current_name_ && IsFolder(folder_ + "/versions/" + target)) WD_TRY(PointCurrentAt(target));
+    const std::string target = NameInLink(path);
+    if (name == current_name_ && IsRealFolder(folder_ + "/versions/" + target)) WD_TRY(PointCurrentAt(target));
     unlink(path.c_str());
   }
   RemoveForgotten();
   FindCopies();
   // Earlier versions of wdelta renamed the folder first and moved the link then.
-  const bool dangles = !current_name_.empty() && !IsFolder(folder_ + "/versions/" + current_name_);
+  const bool dangles = !current_name_.empty() && !IsRealFolder(folder_ + "/versions/" + current_name_);
   if (!dangles || copies_.empty() || current_name_ != state_.Text(kPatchedName)) return {};
   WD_TRY(PointCurrentAt(copies_.back().name));
   FindCopies();
@@ -136,7 +120,7 @@ void Replica::FindCopies() {
   const std::string patched = state_.Text(kPatchedName);
   for (const std::string& name : NamesIn(folder_ + "/versions")) {
     std::optional<ReplicaCopy> copy = KnownCopy(state_, name);
-    if (!copy || !IsFolder(PathOf(*copy))) continue;
+    if (!copy || !IsRealFolder(PathOf(*copy))) continue;
     if (name != patched) {
       copies_.push_back(*copy);
       continue;
@@ -146,7 +130,7 @@ void Replica::FindCopies() {
     unfinished_ = copy;
   }
   std::sort(copies_.begin(), copies_.end(), [](const auto& a, const auto& b) { return a.number < b.number; });
-  current_name_ = LinkTarget(folder_ + "/current");
+  current_name_ = NameInLink(folder_ + "/current");
 }
 
 const ReplicaCopy* Replica::current() const {
@@ -198,10 +182,10 @@ Result<> Replica::EndPatching() {
 std::string Replica::NameFor(const Proof& proof, const CopyLabel& label) {
   const std::string path = WithoutSlash(proof.path()), wanted = CopyName(label.number, proof.state());
   std::string name = wanted;
-  std::error_code failed;
-  for (unsigned n = 2; fs::exists(fs::symlink_status(folder_ + "/versions/" + name, failed)) &&
-                       !fs::equivalent(path, folder_ + "/versions/" + name, failed);
-       ++n) {
+  const auto is_taken = [&](const std::string& place) {
+    return (PathExists(place) || IsLink(place)) && !IsSameFile(path, place);
+  };
+  for (unsigned n = 2; is_taken(folder_ + "/versions/" + name); ++n) {
     name = wanted + "-" + std::to_string(n);
   }
   state_.Set(Key(kStateOf, name), proof.state());
@@ -246,7 +230,7 @@ Result<> Replica::Adopt(const Proof& proof, const CopyLabel& label) {
   // An unfinished copy that is still there under its name was not made into this one, and is worth nothing now.
   const std::string patched = state_.Text(kPatchedName);
   for (const char* key : {kPatchedNumber, kPatchedState, kPatchedName}) state_.Remove(key);
-  if (!patched.empty() && patched != name && IsFolder(folder_ + "/versions/" + patched)) Forget(patched);
+  if (!patched.empty() && patched != name && IsRealFolder(folder_ + "/versions/" + patched)) Forget(patched);
   FindCopies();
   state_.RemoveIf([&](const std::string& key) {  // what was known of copies that are gone
     const size_t of = key.find(" of ");
@@ -303,18 +287,17 @@ void Replica::Forget(const std::string& name) {
 
 void Replica::RemoveForgotten() {
   for (const std::string& name : NamesIn(folder_ + "/versions")) {
-    const bool is_due = state_.Has(Key(kRemovalOf, name)) && name != LinkTarget(folder_ + "/current");
+    const bool is_due = state_.Has(Key(kRemovalOf, name)) && name != NameInLink(folder_ + "/current");
     if (is_due) RemoveTree(folder_ + "/versions/" + name);
   }
   state_.RemoveIf([&](const std::string& key) {
-    return key.starts_with(kRemovalOf) && !IsFolder(folder_ + "/versions/" + key.substr(kRemovalOf.size()));
+    return key.starts_with(kRemovalOf) && !IsRealFolder(folder_ + "/versions/" + key.substr(kRemovalOf.size()));
   });
 }
 
 Result<std::optional<ReplicaCopy>> CurrentCopyIn(const std::string& folder) {
-  std::error_code failed;
-  const std::string state_path = folder + "/.wdelta/state.json", name = LinkTarget(folder + "/current");
-  if (name.empty() || !fs::exists(state_path, failed)) return std::optional<ReplicaCopy>();
+  const std::string state_path = folder + "/.wdelta/state.json", name = NameInLink(folder + "/current");
+  if (name.empty() || !PathExists(state_path)) return std::optional<ReplicaCopy>();
   WD_ASSIGN(const StateFile state, StateFile::Read(state_path));
   std::optional<ReplicaCopy> copy = KnownCopy(state, name);
   if (!copy) copy.emplace().name = name;

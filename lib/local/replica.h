@@ -16,6 +16,7 @@
 #include "checkpoint/proof.h"
 #include "core/file.h"
 #include "core/state_file.h"
+#include "core/stop.h"
 
 namespace wdelta {
 
@@ -42,7 +43,7 @@ class Replica {
  public:
   // Creates the folder if need be, waits for its lock up to `lock_wait` seconds (kBusy), and removes what an
   // interrupted pull cannot use any more.
-  static Result<Replica> Open(const std::string& folder, double lock_wait);
+  static Result<Replica> Open(const std::string& folder, double lock_wait, const StopToken& stop);
 
   const std::string& folder() const { return folder_; }
   bool durable() const { return durable_; }                           // false on a file system in memory

@@ -5,10 +5,10 @@
 
 #include <cerrno>
 #include <charconv>
-#include <filesystem>
 
 #include "core/folder_lock.h"
 #include "core/json.h"
+#include "core/path.h"
 
 namespace wdelta {
 
@@ -41,14 +41,13 @@ std::optional<uint64_t> VersionIn(std::string_view text) {
 }  // namespace
 
 bool SglangMarker::IsIn(const std::string& path) {
-  std::error_code failed;
-  return std::filesystem::exists(FolderOf(path), failed);
+  return PathExists(FolderOf(path));
 }
 
-Result<SglangMarker> SglangMarker::Take(const std::string& path, double wait) {
+Result<SglangMarker> SglangMarker::Take(const std::string& path, double wait, const StopToken& stop) {
   const bool was_there = IsIn(path);
   WD_TRY(MakeFolder(path));
-  WD_ASSIGN(File lock, LockFolder(FolderOf(path) + "/lock", path, wait));
+  WD_ASSIGN(File lock, LockFolder(FolderOf(path) + "/lock", path, wait, stop));
   RemoveTemporaries(FolderOf(path));
   return SglangMarker(path, std::move(lock), was_there);
 }

@@ -16,7 +16,7 @@ class SglangMarker {
   static bool IsIn(const std::string& path);
 
   // Takes the lock in the checkpoint at `path`, waiting up to `wait` seconds (kBusy), for as long as this lives.
-  static Result<SglangMarker> Take(const std::string& path, double wait);
+  static Result<SglangMarker> Take(const std::string& path, double wait, const StopToken& stop);
 
   // The version that it says is there.
   Result<std::optional<uint64_t>> Read() const;

@@ -1,18 +1,19 @@
 #include "local/trainer_handshake.h"
 
-#include <time.h>
 #include <unistd.h>
 
 #include "core/file.h"
-#include "core/parallel.h"
+#include "core/sleep.h"
 
 namespace wdelta {
 
-Result<> WaitForMarker(const std::string& path) {
+Result<> WaitForMarker(const std::string& path, const StopToken& stop) {
   while (!path.empty() && access(path.c_str(), F_OK) != 0) {
-    if (StopRequested()) return Error{ErrorKind::kInterrupted, "interrupted while waiting for '" + path + "'"};
-    const timespec pause{0, 50'000'000};
-    nanosleep(&pause, nullptr);
+    Result<> slept = SleepFor(0.05, stop);
+    if (slept.ok()) continue;
+    auto error = slept.TakeError();
+    error->message += " while waiting for '" + path + "'";
+    return error;
   }
   return {};
 }

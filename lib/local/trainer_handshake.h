@@ -3,12 +3,12 @@
 
 #include <string>
 
-#include "core/result.h"
+#include "core/stop.h"
 
 namespace wdelta {
 
 // Returns when the file is there; at once if no name is given.
-Result<> WaitForMarker(const std::string& path);
+Result<> WaitForMarker(const std::string& path, const StopToken& stop);
 // Creates the file: the source may be overwritten. Nothing, if no name is given.
 Result<> MarkReleased(const std::string& path);
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/context.h"
 #include "core/file.h"
 #include "pack/delta_index.h"
 
@@ -97,7 +98,7 @@ Result<std::unique_ptr<DeltaWriter>> CreatePlainDelta(const std::string& path, c
 // Opens a delta of any known container, told by its content; "-" is spooled first. kWhole checks the digest of the
 // whole container before anything of it is used; kIndex reads the index only.
 enum class Trust { kWhole, kIndex };
-Result<std::unique_ptr<DeltaReader>> OpenDelta(const std::string& path, Trust trust);
+Result<std::unique_ptr<DeltaReader>> OpenDelta(const std::string& path, Trust trust, const Context& context);
 
 // Whether the file looks like a delta of a known container. Anything else, a malformed file too, does not.
 Result<bool> LooksLikeDelta(const std::string& path);

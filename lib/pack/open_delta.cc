@@ -30,7 +30,7 @@ Result<Bytes> FirstBytes(const File& file) {
 
 }  // namespace
 
-Result<std::unique_ptr<DeltaReader>> OpenDelta(const std::string& path, Trust trust) {
+Result<std::unique_ptr<DeltaReader>> OpenDelta(const std::string& path, Trust trust, const Context& context) {
   std::error_code failed;
   if (std::filesystem::is_directory(path, failed)) {
     Error error{ErrorKind::kRefused, "'" + path + "' is a folder, and no delta of a format that is known",
@@ -40,7 +40,7 @@ Result<std::unique_ptr<DeltaReader>> OpenDelta(const std::string& path, Trust tr
   }
   const bool from_pipe = path == "-";
   const std::string name = from_pipe ? "standard input" : path;
-  WD_ASSIGN(File file, from_pipe ? SpoolStandardInput() : File::OpenForRead(path));
+  WD_ASSIGN(File file, from_pipe ? SpoolStandardInput(context.stop) : File::OpenForRead(path));
   WD_ASSIGN(const Bytes first, FirstBytes(file));
   if (first.empty()) {
     Error error{ErrorKind::kIntegrity, "'" + name + "' is empty"};

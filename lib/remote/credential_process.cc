@@ -11,8 +11,6 @@
 #include <csignal>
 #include <cstring>
 
-#include "core/parallel.h"
-
 namespace wdelta {
 
 std::optional<std::vector<std::string>> SplitCommand(std::string_view command) {
@@ -107,7 +105,8 @@ Result<pid_t> Start(const std::vector<std::string>& words, int output) {
 
 }  // namespace
 
-Result<Bytes> RunForOutput(const std::vector<std::string>& words, uint64_t limit, double seconds) {
+Result<Bytes> RunForOutput(const std::vector<std::string>& words, uint64_t limit, double seconds,
+                           const StopToken& stop) {
   using Clock = std::chrono::steady_clock;
   const auto deadline =
       Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
@@ -127,7 +126,7 @@ Result<Bytes> RunForOutput(const std::vector<std::string>& words, uint64_t limit
   Bytes output;
   bool open = true;
   for (int status = 0;;) {
-    if (StopRequested()) return Error{ErrorKind::kInterrupted, "interrupted"};
+    WD_TRY(stop.Check());
     if (Clock::now() >= deadline) return Failed("took longer than " + std::to_string(static_cast<int>(seconds)) + " s");
     if (!open) {
       if (child.Ended(&status)) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/bytes.h"
+#include "core/stop.h"
 
 namespace wdelta {
 
@@ -16,7 +17,9 @@ std::optional<std::vector<std::string>> SplitCommand(std::string_view command);
 
 // Runs a program without a shell and gives what it prints, at most `limit` bytes of it. It gets no standard input; what
 // it says on standard error goes where ours goes. kDenied if it cannot be started, fails, prints more, or takes longer
-// than `seconds`; it is then ended. The words are not part of any error: they may hold secrets.
-Result<Bytes> RunForOutput(const std::vector<std::string>& words, uint64_t limit, double seconds);
+// than `seconds`; kInterrupted if a stop is requested meanwhile. It is then ended. The words are not part of any error:
+// they may hold secrets.
+Result<Bytes> RunForOutput(const std::vector<std::string>& words, uint64_t limit, double seconds,
+                           const StopToken& stop);
 
 }  // namespace wdelta

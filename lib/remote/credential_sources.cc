@@ -74,10 +74,10 @@ Result<Bytes> BodyOf(Result<HttpAnswer> answer) {
                "the service answered with status " + std::to_string(answer->status)};
 }
 
-Result<Credentials> AskProcess(const std::string& command) {
+Result<Credentials> AskProcess(const std::string& command, const StopToken& stop) {
   const auto words = SplitCommand(command);
   if (!words) return Denied("the command of credential_process has a quote without an end, or no word");
-  WD_ASSIGN(const Bytes output, RunForOutput(*words, kMaxAnswer, kProcessSeconds));
+  WD_ASSIGN(const Bytes output, RunForOutput(*words, kMaxAnswer, kProcessSeconds, stop));
   return ParseCredentialsJson(output, "SessionToken");
 }
 
@@ -190,7 +190,7 @@ FoundCredentials FromEnvironment() {
   return From("the environment", Checked(std::move(credentials)));
 }
 
-FoundCredentials FromProfile(const AwsProfile& profile, const CredentialChain::Send& send) {
+FoundCredentials FromProfile(const AwsProfile& profile, const CredentialChain::Send& send, const StopToken& stop) {
   const std::string name = "profile '" + profile.name + "'";
   const std::string hint =
       "use credential_process, for example with 'aws configure export-credentials --format process', or web identity";
@@ -213,7 +213,7 @@ FoundCredentials FromProfile(const AwsProfile& profile, const CredentialChain::S
     return From(name + " in '" + profile.keys_path + "'", Checked(std::move(credentials)));
   }
   if (has("credential_process"))
-    return From("credential_process of " + name, AskProcess(profile.Value("credential_process")));
+    return From("credential_process of " + name, AskProcess(profile.Value("credential_process"), stop));
   if (has("sso_session") || has("sso_start_url"))
     return Denied(name + " signs in with SSO, which wdelta does not do", hint);
   return std::optional<Credentials>();

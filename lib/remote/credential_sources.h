@@ -10,7 +10,7 @@ namespace wdelta {
 using FoundCredentials = Result<std::optional<Credentials>>;
 
 FoundCredentials FromEnvironment();
-FoundCredentials FromProfile(const AwsProfile& profile, const CredentialChain::Send& send);
+FoundCredentials FromProfile(const AwsProfile& profile, const CredentialChain::Send& send, const StopToken& stop);
 FoundCredentials FromWebIdentity(const AwsProfile& profile, const CredentialChain::Send& send);
 FoundCredentials FromContainer(const CredentialChain::Send& send);
 // Within a second altogether. Without an answer it is not there; `why` then says more.

@@ -11,8 +11,10 @@ constexpr int64_t kRefreshBefore = 300;  // seconds
 
 }  // namespace
 
-CredentialChain::CredentialChain(Send send, Clock clock)
-    : send_(std::move(send)), clock_(clock ? std::move(clock) : [] { return static_cast<int64_t>(time(nullptr)); }) {}
+CredentialChain::CredentialChain(Send send, const StopToken& stop, Clock clock)
+    : send_(std::move(send)),
+      stop_(stop),
+      clock_(clock ? std::move(clock) : [] { return static_cast<int64_t>(time(nullptr)); }) {}
 
 Result<Credentials> CredentialChain::Get() {
   const std::lock_guard lock(mutex_);
@@ -37,7 +39,7 @@ Result<Credentials> CredentialChain::Find() {
   WD_ASSIGN(std::optional<Credentials> found, FromEnvironment());
   if (found) return *found;
   WD_ASSIGN(const AwsProfile profile, ReadAwsProfile());
-  WD_ASSIGN(found, FromProfile(profile, send_));
+  WD_ASSIGN(found, FromProfile(profile, send_, stop_));
   if (found) return *found;
   WD_ASSIGN(found, FromWebIdentity(profile, send_));
   if (found) return *found;

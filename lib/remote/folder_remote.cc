@@ -11,7 +11,6 @@
 #include <set>
 
 #include "core/file.h"
-#include "core/parallel.h"
 #include "remote/file_url.h"
 #include "remote/folder_tree.h"
 #include "remote/remote_key.h"
@@ -28,14 +27,10 @@ std::string VersionOf(const struct stat& status) {
          std::to_string(status.st_mtim.tv_sec) + "." + std::to_string(status.st_mtim.tv_nsec);
 }
 
-Result<> GoOn() {
-  if (StopRequested()) return Error{ErrorKind::kInterrupted, "interrupted"};
-  return {};
-}
-
 class FolderRemote final : public Remote {
  public:
-  FolderRemote(std::string url, std::string root) : url_(std::move(url)), root_(std::move(root)) {}
+  FolderRemote(std::string url, std::string root, const StopToken& stop)
+      : url_(std::move(url)), root_(std::move(root)), stop_(stop) {}
 
   const std::string& url() const override { return url_; }
   Result<ObjectPiece> Read(const std::string& key, uint64_t offset, uint64_t length,
@@ -63,6 +58,7 @@ class FolderRemote final : public Remote {
   int64_t Now() const;
 
   const std::string url_, root_;
+  const StopToken stop_;
   std::atomic<bool> tidied_ = false;
   std::mutex mutex_;
   std::set<std::string> synced_;  // folders below the root whose names are known to be on disk
@@ -82,7 +78,7 @@ Error FolderRemote::InTheWay(const std::string& key, const char* what) const {
 
 Result<ObjectPiece> FolderRemote::Read(const std::string& key, uint64_t offset, uint64_t length,
                                        const std::string& version) {
-  WD_TRY(GoOn());
+  WD_TRY(stop_.Check());
   WD_TRY(CheckKey(key));
   const auto place = FindPlace(root_, key, nullptr);
   if (!place.ok() && place.error().kind == ErrorKind::kNotFound) return NoSuchObject(key);
@@ -108,7 +104,7 @@ Result<ObjectPiece> FolderRemote::Read(const std::string& key, uint64_t offset, 
   if (offset >= piece.size) return piece;
   piece.bytes.resize(std::min(length, piece.size - offset));
   for (size_t done = 0; done < piece.bytes.size();) {
-    WD_TRY(GoOn());
+    WD_TRY(stop_.Check());
     const ssize_t got = pread(file.get(), piece.bytes.data() + done, std::min(piece.bytes.size() - done, kReadBytes),
                               static_cast<off_t>(offset + done));
     if (got < 0 && errno == EINTR) continue;
@@ -149,7 +145,7 @@ Result<> FolderRemote::SyncOnce(const Descriptor& holder, const std::string& way
 Result<Temporary> FolderRemote::FillTemporary(const ByteSource& source) {
   WD_ASSIGN(Temporary file, Temporary::Create(root_));
   if (!tidied_.exchange(true)) file.RemoveLeftovers();
-  WD_TRY(file.Fill(source));
+  WD_TRY(file.Fill(source, stop_));
   return file;
 }
 
@@ -161,7 +157,7 @@ Result<> FolderRemote::Rename(const Temporary& file, const Place& place, const s
 
 Result<WriteResult> FolderRemote::Write(const std::string& key, const ByteSource& source, WriteRule rule,
                                         const std::string& version) {
-  WD_TRY(GoOn());
+  WD_TRY(stop_.Check());
   WD_TRY(CheckKey(key));
   WD_TRY(CheckVersionIsNamed(rule, version));
   if (rule == WriteRule::kIfVersion) return ReplaceVersion(key, source, version);
@@ -207,7 +203,7 @@ Result<WriteResult> FolderRemote::ReplaceVersion(const std::string& key, const B
   if (!still) return WriteResult::kChanged;
   WD_ASSIGN(const Temporary file, FillTemporary(source));
   {
-    WD_ASSIGN(const Descriptor lock, TakeReplaceLock(file.folder(), root_ + "/" + kTemporaryFolder));
+    WD_ASSIGN(const Descriptor lock, TakeReplaceLock(file.folder(), root_ + "/" + kTemporaryFolder, stop_));
     WD_ASSIGN(still, HasVersion(*place, key, version, &current));
     if (!still) return WriteResult::kChanged;
     WD_TRY(file.BeYoungerThan(current));
@@ -247,7 +243,7 @@ Result<WriteResult> FolderRemote::Link(const Temporary& file, const Place& place
 }
 
 Result<std::optional<ObjectInfo>> FolderRemote::Stat(const std::string& key) {
-  WD_TRY(GoOn());
+  WD_TRY(stop_.Check());
   WD_TRY(CheckKey(key));
   const auto place = FindPlace(root_, key, nullptr);
   if (!place.ok() && place.error().kind == ErrorKind::kNotFound) return std::optional<ObjectInfo>();
@@ -267,15 +263,15 @@ int64_t FolderRemote::Now() const {
 }
 
 Result<ObjectPage> FolderRemote::List(const std::string& prefix, const std::string& after, unsigned limit) {
-  WD_TRY(GoOn());
+  WD_TRY(stop_.Check());
   WD_TRY(CheckKeyPrefix(prefix));
-  auto page = ListBelow(root_, prefix, after, std::clamp(limit, 1U, 1000U));
+  auto page = ListBelow(root_, prefix, after, std::clamp(limit, 1U, 1000U), stop_);
   if (!page.ok() && page.error().kind == ErrorKind::kNotFound) page = ObjectPage();
   if (page.ok()) page->now = Now();
   return page;
 }
 
-Result<> FolderRemote::Remove(const std::string& key) {  // after a stop, too: whoever removes something then tidies up
+Result<> FolderRemote::Remove(const std::string& key) {  // after a stop, too: that is tidying up
   WD_TRY(CheckKey(key));
   const auto place = FindPlace(root_, key, nullptr);
   if (!place.ok() && place.error().kind == ErrorKind::kNotFound) return {};
@@ -287,11 +283,11 @@ Result<> FolderRemote::Remove(const std::string& key) {  // after a stop, too: w
 
 }  // namespace
 
-Result<std::unique_ptr<Remote>> OpenFolderRemote(const std::string& url) {
+Result<std::unique_ptr<Remote>> OpenFolderRemote(const std::string& url, const StopToken& stop) {
   WD_ASSIGN(std::string root, PathOfFileUrl(url));
   std::string name = url;
   while (name.back() == '/') name.pop_back();
-  return std::unique_ptr<Remote>(std::make_unique<FolderRemote>(std::move(name), std::move(root)));
+  return std::unique_ptr<Remote>(std::make_unique<FolderRemote>(std::move(name), std::move(root), stop));
 }
 
 }  // namespace wdelta

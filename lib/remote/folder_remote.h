@@ -17,6 +17,6 @@
 namespace wdelta {
 
 // file:///abs/path or file://localhost/abs/path, percent-encoded where need be; else kUsage.
-Result<std::unique_ptr<Remote>> OpenFolderRemote(const std::string& url);
+Result<std::unique_ptr<Remote>> OpenFolderRemote(const std::string& url, const StopToken& stop);
 
 }  // namespace wdelta

@@ -8,7 +8,6 @@
 #include <cerrno>
 
 #include "core/file.h"
-#include "core/parallel.h"
 #include "remote/remote_key.h"
 
 namespace wdelta {
@@ -74,8 +73,8 @@ namespace {
 
 class Lister {
  public:
-  Lister(std::string root, const std::string& prefix, const std::string& after, size_t limit)
-      : root_(std::move(root)), prefix_(prefix), after_(after), limit_(limit) {}
+  Lister(std::string root, const std::string& prefix, const std::string& after, size_t limit, const StopToken& stop)
+      : root_(std::move(root)), prefix_(prefix), after_(after), limit_(limit), stop_(stop) {}
 
   Result<ObjectPage> Run() {
     WD_ASSIGN(const Descriptor folder, OpenRoot(root_));
@@ -94,7 +93,7 @@ class Lister {
   Result<> Walk(const Descriptor& folder, const std::string& way) {
     WD_ASSIGN(const std::vector<std::string> names, SortedNames(folder, way));
     for (const std::string& name : names) {
-      if (StopRequested()) return Error{ErrorKind::kInterrupted, "interrupted"};
+      WD_TRY(stop_.Check());
       if (Full()) return {};
       if (name.back() == '/') {
         auto inner = Enter(folder, name.substr(0, name.size() - 1), root_ + "/" + way + name);
@@ -152,14 +151,15 @@ class Lister {
   const std::string& prefix_;
   const std::string& after_;
   const size_t limit_;
+  const StopToken& stop_;
   ObjectPage page_;
 };
 
 }  // namespace
 
 Result<ObjectPage> ListBelow(const std::string& root, const std::string& prefix, const std::string& after,
-                             unsigned limit) {
-  return Lister(root, prefix, after, limit).Run();
+                             unsigned limit, const StopToken& stop) {
+  return Lister(root, prefix, after, limit, stop).Run();
 }
 
 }  // namespace wdelta

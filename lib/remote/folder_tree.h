@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/stop.h"
 #include "remote/remote.h"
 
 namespace wdelta {
@@ -49,6 +50,6 @@ Result<bool> Look(const Descriptor& folder, const std::string& name, const std::
 // Up to `limit` objects below the folder, in the order of their keys; `more` as in ObjectPage. Hidden names, and names
 // that no key can have, are passed over.
 Result<ObjectPage> ListBelow(const std::string& root, const std::string& prefix, const std::string& after,
-                             unsigned limit);
+                             unsigned limit, const StopToken& stop);
 
 }  // namespace wdelta

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <exception>
 #include <functional>
 #include <mutex>
 
-#include "core/parallel.h"
 #include "core/stopwatch.h"
 #include "core/text.h"
 #include "remote/http_text.h"
@@ -19,15 +19,17 @@ namespace wdelta {
 namespace {
 
 constexpr size_t kMaxHeaderBytes = 256 << 10;  // all headers of one answer
-constexpr double kFinishSeconds = 3;           // after RequestStop(), for the answer to what was sent
+constexpr double kFinishSeconds = 3;           // after a stop, for the answer to what was sent
 
 // One request on its way.
 struct Transfer {
   const HttpRequest* request = nullptr;
   Throttle* throttle = nullptr;
+  const StopToken* stop = nullptr;
   CURL* handle = nullptr;
   HttpAnswer answer{};
   std::unique_ptr<Error> error{};  // why a callback gave up
+  std::exception_ptr thrown{};     // or what it threw
   uint64_t sent = 0, received = 0;
   size_t header_bytes = 0;
   bool head_ended = false;
@@ -44,10 +46,21 @@ struct Transfer {
   }
 };
 
-size_t OnRead(char* out, size_t unit, size_t count, void* user) {
+// libcurl is C, and nothing may be thrown through it: that ends the transfer, and goes on afterwards.
+template <size_t (*Handle)(Transfer&, char*, size_t), size_t kGiveUp>
+size_t Callback(char* data, size_t unit, size_t count, void* user) {
   auto& transfer = *static_cast<Transfer*>(user);
+  try {
+    return Handle(transfer, data, unit * count);
+  } catch (...) {
+    transfer.thrown = std::current_exception();
+    return kGiveUp;
+  }
+}
+
+size_t OnRead(Transfer& transfer, char* out, size_t room) {
   const HttpRequest& request = *transfer.request;
-  const uint64_t length = std::min<uint64_t>(unit * count, request.body_size - transfer.sent);
+  const uint64_t length = std::min<uint64_t>(room, request.body_size - transfer.sent);
   if (length == 0) return 0;
   transfer.throttle->Take(length);
   Result<> read = request.body->ReadAt(request.body_offset + transfer.sent,
@@ -68,11 +81,9 @@ int OnSeek(void* user, curl_off_t offset, int origin) {
   return CURL_SEEKFUNC_OK;
 }
 
-size_t OnWrite(char* data, size_t unit, size_t count, void* user) {
-  auto& transfer = *static_cast<Transfer*>(user);
+size_t OnWrite(Transfer& transfer, char* data, size_t length) {
   const HttpRequest& request = *transfer.request;
   Bytes& body = transfer.answer.body;
-  const size_t length = unit * count;
   transfer.throttle->Take(length);
   if (transfer.answer.status == 0) curl_easy_getinfo(transfer.handle, CURLINFO_RESPONSE_CODE, &transfer.answer.status);
   ByteSpan bytes(reinterpret_cast<const uint8_t*>(data), length);
@@ -98,9 +109,7 @@ size_t OnWrite(char* data, size_t unit, size_t count, void* user) {
   return length;
 }
 
-size_t OnHeader(char* data, size_t unit, size_t count, void* user) {
-  auto& transfer = *static_cast<Transfer*>(user);
-  const size_t length = unit * count;
+size_t OnHeader(Transfer& transfer, char* data, size_t length) {
   transfer.header_bytes += length;
   if (transfer.header_bytes > kMaxHeaderBytes)
     return transfer.Fail(Error{ErrorKind::kIntegrity, "more than 256 KiB of headers in an answer"});
@@ -127,7 +136,7 @@ size_t OnHeader(char* data, size_t unit, size_t count, void* user) {
 
 int OnProgress(void* user, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
   auto& transfer = *static_cast<Transfer*>(user);
-  if (!StopRequested() || transfer.request->past_stop) return 0;
+  if (!transfer.stop->requested() || transfer.request->past_stop) return 0;
   if (!transfer.MayBeCarriedOut()) return 1;
   if (!transfer.since_stop) transfer.since_stop.emplace();
   return transfer.since_stop->seconds() > kFinishSeconds ? 1 : 0;
@@ -212,8 +221,8 @@ const std::string* HttpAnswer::Header(std::string_view name) const {
 
 // Handles that nobody uses at the moment; each keeps its connections open.
 struct HttpClient::Pool {
-  explicit Pool(const TransferOptions& given)
-      : options(given), ca_file(CaFile(given)), throttle(given.bytes_per_second) {}
+  Pool(const TransferOptions& given, const StopToken& given_stop)
+      : options(given), stop(given_stop), ca_file(CaFile(given)), throttle(given.bytes_per_second, given_stop) {}
   ~Pool() {
     for (CURL* handle : idle) curl_easy_cleanup(handle);
   }
@@ -227,30 +236,35 @@ struct HttpClient::Pool {
     idle.pop_back();
     return handle;
   }
-  void GiveBack(CURL* handle) {
+  void GiveBack(CURL* handle) noexcept {
     curl_easy_reset(handle);
-    const std::lock_guard lock(mutex);
-    idle.push_back(handle);
+    try {
+      const std::lock_guard lock(mutex);
+      idle.push_back(handle);
+    } catch (const std::exception&) {
+      curl_easy_cleanup(handle);
+    }
   }
 
   const TransferOptions options;
+  const StopToken stop;
   const std::string ca_file;
   Throttle throttle;
   std::mutex mutex;
   std::vector<CURL*> idle;
 };
 
-HttpClient::HttpClient(const TransferOptions& options) {
+HttpClient::HttpClient(const TransferOptions& options, const StopToken& stop) {
   // Never undone: others in this process may use libcurl as well.
   static const bool ready = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
   static_cast<void>(ready);
-  pool_ = std::make_unique<Pool>(options);
+  pool_ = std::make_unique<Pool>(options, stop);
 }
 
 HttpClient::~HttpClient() = default;
 
 Result<HttpAnswer> HttpClient::Send(const HttpRequest& request) {
-  if (StopRequested() && !request.past_stop) return Error{ErrorKind::kInterrupted, "interrupted"};
+  if (!request.past_stop) WD_TRY(pool_->stop.Check());
   if (!request.url.starts_with("http://") && !request.url.starts_with("https://"))
     return Error{ErrorKind::kUsage, "'" + UrlForPeople(request.url) + "' is no URL for http or https"};
   CURL* handle = pool_->Borrow();
@@ -258,7 +272,7 @@ Result<HttpAnswer> HttpClient::Send(const HttpRequest& request) {
   const std::unique_ptr<CURL, std::function<void(CURL*)>> owner(handle, [&](CURL* used) { pool_->GiveBack(used); });
 
   const TransferOptions& options = pool_->options;
-  Transfer transfer{&request, &pool_->throttle, handle};
+  Transfer transfer{&request, &pool_->throttle, &pool_->stop, handle};
   char details[CURL_ERROR_SIZE] = "";
   const auto milliseconds = [](double seconds) { return static_cast<long>(std::ceil(std::min(seconds, 1e6) * 1000)); };
 
@@ -283,9 +297,9 @@ Result<HttpAnswer> HttpClient::Send(const HttpRequest& request) {
       .Set(CURLOPT_BUFFERSIZE, 256L << 10)
       .Set(CURLOPT_UPLOAD_BUFFERSIZE, 256L << 10)
       .Set(CURLOPT_USERAGENT, "wdelta")
-      .Set(CURLOPT_WRITEFUNCTION, OnWrite)
+      .Set(CURLOPT_WRITEFUNCTION, Callback<OnWrite, 0>)
       .Set(CURLOPT_WRITEDATA, &transfer)
-      .Set(CURLOPT_HEADERFUNCTION, OnHeader)
+      .Set(CURLOPT_HEADERFUNCTION, Callback<OnHeader, 0>)
       .Set(CURLOPT_HEADERDATA, &transfer)
       .Set(CURLOPT_NOPROGRESS, 0L)
       .Set(CURLOPT_XFERINFOFUNCTION, OnProgress)
@@ -306,7 +320,7 @@ Result<HttpAnswer> HttpClient::Send(const HttpRequest& request) {
     settings.Set(CURLOPT_UPLOAD, 1L)
         .Set(CURLOPT_CUSTOMREQUEST, request.method.c_str())
         .Set(CURLOPT_INFILESIZE_LARGE, static_cast<curl_off_t>(request.body ? request.body_size : 0))
-        .Set(CURLOPT_READFUNCTION, OnRead)
+        .Set(CURLOPT_READFUNCTION, Callback<OnRead, CURL_READFUNC_ABORT>)
         .Set(CURLOPT_READDATA, &transfer)
         .Set(CURLOPT_SEEKFUNCTION, OnSeek)
         .Set(CURLOPT_SEEKDATA, &transfer);
@@ -321,6 +335,7 @@ Result<HttpAnswer> HttpClient::Send(const HttpRequest& request) {
   const CURLcode code = curl_easy_perform(handle);
   HttpAnswer& answer = transfer.answer;
   curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &answer.status);
+  if (transfer.thrown) std::rethrow_exception(transfer.thrown);
   if (transfer.error) {
     if (transfer.error->kind == ErrorKind::kIntegrity)
       transfer.error->message = "'" + UrlForPeople(request.url) + "': " + transfer.error->message;

@@ -3,9 +3,9 @@
 // A client keeps its connections and may be used from several threads at once. Whatever status a server answers is an
 // answer; an error is what keeps an answer from arriving: kTransient (no connection, cut off, too slow), kDenied (the
 // server's certificate does not convince), kIntegrity (longer than allowed, or coded in a way nobody asked for),
-// kInterrupted (RequestStop() was called).
+// kInterrupted (a stop was requested).
 //
-// After RequestStop() nothing new is sent, and nothing more is read. A change that has been sent whole is different:
+// After a stop nothing new is sent, and nothing more is read. A change that has been sent whole is different:
 // the server may be about to carry it out, and whoever tidies up would come before it. Its answer is waited for, a
 // moment.
 //
@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "core/bytes.h"
+#include "core/stop.h"
 #include "remote/remote.h"
 
 namespace wdelta {
@@ -46,7 +47,7 @@ struct HttpRequest {
   // Never sent twice. A connection that lay idle may prove dead, and libcurl then sends again on another one; a
   // conditional write must not meet itself, so it takes a connection of its own.
   bool once = false;
-  bool past_stop = false;  // goes on after RequestStop(): for tidying up, with a short timeout
+  bool past_stop = false;  // goes on after a stop: for tidying up, with a short timeout
 };
 
 struct HttpAnswer {
@@ -60,7 +61,7 @@ struct HttpAnswer {
 
 class HttpClient {
  public:
-  explicit HttpClient(const TransferOptions& options);
+  HttpClient(const TransferOptions& options, const StopToken& stop);
   ~HttpClient();
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;

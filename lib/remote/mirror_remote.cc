@@ -21,8 +21,8 @@ Error ReadOnly() {
 
 class MirrorRemote final : public Remote {
  public:
-  MirrorRemote(std::string url, std::string base, const TransferOptions& options)
-      : url_(std::move(url)), base_(std::move(base)), client_(options) {}
+  MirrorRemote(std::string url, std::string base, const TransferOptions& options, const Context& context)
+      : url_(std::move(url)), base_(std::move(base)), client_(options, context.stop) {}
 
   const std::string& url() const override { return url_; }
   std::vector<std::pair<std::string, std::string>> Describe() override { return {{"mirror", base_}}; }
@@ -125,14 +125,15 @@ class MirrorRemote final : public Remote {
 
 }  // namespace
 
-Result<std::unique_ptr<Remote>> OpenMirrorRemote(const std::string& url, const TransferOptions& options) {
+Result<std::unique_ptr<Remote>> OpenMirrorRemote(const std::string& url, const TransferOptions& options,
+                                                 const Context& context) {
   WD_ASSIGN(const HttpUrl parts, ParseHttpUrl(url));
   if (url.find_first_of("?#") != std::string::npos)
     return Error{ErrorKind::kUsage, "'" + UrlForPeople(url) + "': a mirror's URL has no query and no fragment"};
   std::string shown = parts.Origin() + parts.path;
   while (shown.ends_with('/')) shown.pop_back();
   const std::string base = shown + "/";
-  return std::unique_ptr<Remote>(std::make_unique<MirrorRemote>(std::move(shown), base, options));
+  return std::unique_ptr<Remote>(std::make_unique<MirrorRemote>(std::move(shown), base, options, context));
 }
 
 }  // namespace wdelta

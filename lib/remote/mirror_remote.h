@@ -10,6 +10,7 @@ namespace wdelta {
 
 // http://HOST/PATH or https://HOST/PATH: the object of a key is what lies at PATH/KEY. Nothing is ever signed or sent
 // along; redirects are followed by the rules of redirect.h.
-Result<std::unique_ptr<Remote>> OpenMirrorRemote(const std::string& url, const TransferOptions& options);
+Result<std::unique_ptr<Remote>> OpenMirrorRemote(const std::string& url, const TransferOptions& options,
+                                                 const Context& context);
 
 }  // namespace wdelta

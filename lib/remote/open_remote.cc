@@ -8,10 +8,10 @@ namespace wdelta {
 namespace {
 
 Result<std::unique_ptr<Remote>> OpenPlain(const std::string& url, const TransferOptions& options,
-                                          const NoteSink& note) {
-  if (url.starts_with("file://")) return OpenFolderRemote(url);
-  if (url.starts_with("s3://") || url.starts_with("hf://")) return OpenS3Remote(url, options, note);
-  if (url.starts_with("http://") || url.starts_with("https://")) return OpenMirrorRemote(url, options);
+                                          const Context& context) {
+  if (url.starts_with("file://")) return OpenFolderRemote(url, context.stop);
+  if (url.starts_with("s3://") || url.starts_with("hf://")) return OpenS3Remote(url, options, context);
+  if (url.starts_with("http://") || url.starts_with("https://")) return OpenMirrorRemote(url, options, context);
   return Error{ErrorKind::kUsage,
                "the URL of a remote begins with file://, "
                "s3://, hf://, http:// or https://"};
@@ -19,9 +19,10 @@ Result<std::unique_ptr<Remote>> OpenPlain(const std::string& url, const Transfer
 
 }  // namespace
 
-Result<std::unique_ptr<Remote>> OpenRemote(const std::string& url, const TransferOptions& options, NoteSink note) {
-  WD_ASSIGN(std::unique_ptr<Remote> plain, OpenPlain(url, options, note));
-  return WithRetries(std::move(plain), options, std::move(note));
+Result<std::unique_ptr<Remote>> OpenRemote(const std::string& url, const TransferOptions& options,
+                                           const Context& context) {
+  WD_ASSIGN(std::unique_ptr<Remote> plain, OpenPlain(url, options, context));
+  return WithRetries(std::move(plain), options, context);
 }
 
 bool LooksLikeRemote(std::string_view text) {

@@ -6,7 +6,7 @@
 //
 // A call here is one attempt. WithRetries() (retry.h) wraps a remote so that passing trouble is waited out, and so that
 // a conditional write whose answer was lost is settled by reading back. All calls may be made from several threads at
-// once, and end soon with kInterrupted after RequestStop().
+// once, and end soon with kInterrupted after a stop.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "core/bytes.h"
-#include "core/words.h"
+#include "core/context.h"
 
 namespace wdelta {
 
@@ -102,8 +102,8 @@ class Remote {
   // Objects whose key begins with `prefix` and sorts after `after`, at most `limit` of them (1 to 1000). kRefused by
   // a remote that cannot list, a static mirror.
   virtual Result<ObjectPage> List(const std::string& prefix, const std::string& after, unsigned limit) = 0;
-  // Removing what is not there is success. This one is still done after RequestStop(), if it can be done in a moment,
-  // so that whoever ends can tidy up.
+  // Removing what is not there is success. This one is still done after a stop, if it can be done in a moment, so
+  // that a call that ends early can tidy up.
   virtual Result<> Remove(const std::string& key) = 0;
 
   // What somebody who looks for a fault wants to know, as name and value: endpoint, region, where the credentials come
@@ -114,9 +114,10 @@ class Remote {
   virtual uint64_t retries() const { return 0; }
 };
 
-// Opens the remote that `url` names (file://, s3://, http://, https://, hf://), with retries around it. Nothing is sent
-// yet. kUsage: a URL that cannot be.
-Result<std::unique_ptr<Remote>> OpenRemote(const std::string& url, const TransferOptions& options, NoteSink note);
+// Opens the remote that `url` names (file://, s3://, http://, https://, hf://), with retries around it. It takes
+// its stop and its notes from `context`, for as long as it is open. Nothing is sent yet. kUsage: a URL that cannot be.
+Result<std::unique_ptr<Remote>> OpenRemote(const std::string& url, const TransferOptions& options,
+                                           const Context& context);
 
 // Whether `text` has the form of a remote's URL (its scheme is one that OpenRemote knows).
 bool LooksLikeRemote(std::string_view text);

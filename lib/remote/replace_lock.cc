@@ -4,15 +4,14 @@
 #include <sys/file.h>
 
 #include <cerrno>
-#include <ctime>
 
-#include "core/parallel.h"
+#include "core/sleep.h"
 
 namespace wdelta {
 
 namespace {
 
-constexpr timespec kPoll{0, 1'000'000};  // whoever has the lock has it for less
+constexpr double kPoll = 0.001;  // seconds; whoever has the lock has it for less
 
 // Whether the name still leads to the open file. Somebody may have tidied up while we waited, and then the next one
 // locks another file of that name.
@@ -25,7 +24,7 @@ Result<bool> IsStillThere(const Descriptor& folder, const Descriptor& file, cons
 
 }  // namespace
 
-Result<Descriptor> TakeReplaceLock(const Descriptor& folder, const std::string& path) {
+Result<Descriptor> TakeReplaceLock(const Descriptor& folder, const std::string& path, const StopToken& stop) {
   const std::string lock_path = path + "/" + kReplaceLock;
   for (;;) {
     // For writing, too: a lock on a file server needs that.
@@ -33,8 +32,7 @@ Result<Descriptor> TakeReplaceLock(const Descriptor& folder, const std::string& 
     if (file.get() < 0) return FolderError("open", lock_path, errno);
     while (flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
       if (errno != EWOULDBLOCK && errno != EINTR) return FolderError("lock", lock_path, errno);
-      if (StopRequested()) return Error{ErrorKind::kInterrupted, "interrupted"};
-      nanosleep(&kPoll, nullptr);
+      WD_TRY(SleepFor(kPoll, stop));
     }
     WD_ASSIGN(const bool still_there, IsStillThere(folder, file, lock_path));
     if (still_there) return file;

@@ -7,14 +7,15 @@
 
 #include <string>
 
+#include "core/stop.h"
 #include "remote/folder_tree.h"
 
 namespace wdelta {
 
 inline constexpr char kReplaceLock[] = "replace.lock";
 
-// Waits for the lock, and holds it until the descriptor closes; kInterrupted after RequestStop(). `path` is that of
-// `folder`, for messages.
-Result<Descriptor> TakeReplaceLock(const Descriptor& folder, const std::string& path);
+// Waits for the lock, and holds it until the descriptor closes; kInterrupted if a stop is requested before that.
+// `path` is that of `folder`, for messages.
+Result<Descriptor> TakeReplaceLock(const Descriptor& folder, const std::string& path, const StopToken& stop);
 
 }  // namespace wdelta

@@ -1,35 +1,19 @@
 #include "remote/retry.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <cmath>
 #include <mutex>
 #include <random>
 
-#include "core/parallel.h"
+#include "core/sleep.h"
 
 namespace wdelta {
 namespace {
 
 constexpr double kFirstPause = 0.1, kLongestPause = 20;  // seconds
 constexpr double kLongestAskedPause = 60;                // whatever a store asks for
-constexpr double kStopPoll = 0.05;
 constexpr uint64_t kComparePiece = 1 << 20;
-
-Result<> Sleep(double seconds) {
-  while (seconds > 0) {
-    if (StopRequested()) return Error{ErrorKind::kInterrupted, "interrupted"};
-    const double part = std::min(seconds, kStopPoll);
-    timespec pause{0, static_cast<long>(part * 1e9)};
-    while (clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, &pause) == EINTR && !StopRequested()) {
-    }
-    seconds -= part;
-  }
-  return {};
-}
 
 double RandomFraction() {
   static std::mutex mutex;
@@ -40,9 +24,9 @@ double RandomFraction() {
 
 class RetryingRemote final : public Remote {
  public:
-  RetryingRemote(std::unique_ptr<Remote> inner, unsigned retries, NoteSink note, RetryPace pace)
-      : inner_(std::move(inner)), limit_(retries), note_(std::move(note)), pace_(std::move(pace)) {
-    if (!pace_.wait) pace_.wait = Sleep;
+  RetryingRemote(std::unique_ptr<Remote> inner, unsigned retries, const Context& context, RetryPace pace)
+      : inner_(std::move(inner)), limit_(retries), note_(context.note), pace_(std::move(pace)) {
+    if (!pace_.wait) pace_.wait = [stop = context.stop](double seconds) { return SleepFor(seconds, stop); };
     if (!pace_.fraction) pace_.fraction = RandomFraction;
   }
 
@@ -91,7 +75,7 @@ auto RetryingRemote::Repeat(const Attempt& attempt) -> decltype(attempt()) {
     const double asked = std::clamp(result.error().retry_after, 0.0, kLongestAskedPause);
     WD_TRY(pace_.wait(asked + pace_.fraction() * pause));
     ++retries_;
-    if (note_) note_("retrying after: " + result.error().message);
+    note_("retrying after: " + result.error().message);
   }
 }
 
@@ -156,9 +140,9 @@ Result<WriteResult> RetryingRemote::Write(const std::string& key, const ByteSour
 
 }  // namespace
 
-std::unique_ptr<Remote> WithRetries(std::unique_ptr<Remote> inner, const TransferOptions& options, NoteSink note,
-                                    RetryPace pace) {
-  return std::make_unique<RetryingRemote>(std::move(inner), options.retries, std::move(note), std::move(pace));
+std::unique_ptr<Remote> WithRetries(std::unique_ptr<Remote> inner, const TransferOptions& options,
+                                    const Context& context, RetryPace pace) {
+  return std::make_unique<RetryingRemote>(std::move(inner), options.retries, context, std::move(pace));
 }
 
 }  // namespace wdelta

@@ -22,13 +22,13 @@ namespace wdelta {
 
 // How time passes between attempts; tests put their own in.
 struct RetryPace {
-  std::function<Result<>(double seconds)> wait;  // empty: sleeps, and ends with kInterrupted after RequestStop()
+  std::function<Result<>(double seconds)> wait;  // empty: sleeps until the context's stop
   std::function<double()> fraction;              // 0 to 1, of the pause; empty: random
 };
 
-// `options.retries` attempts after the first. `note` hears of each before it is made. retries() of the remote counts
-// them.
-std::unique_ptr<Remote> WithRetries(std::unique_ptr<Remote> inner, const TransferOptions& options, NoteSink note,
-                                    RetryPace pace = {});
+// `options.retries` attempts after the first. The context is noted of each before it is made, and its stop ends a
+// pause. retries() of the remote counts them.
+std::unique_ptr<Remote> WithRetries(std::unique_ptr<Remote> inner, const TransferOptions& options,
+                                    const Context& context, RetryPace pace = {});
 
 }  // namespace wdelta

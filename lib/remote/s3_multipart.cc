@@ -1,9 +1,9 @@
 #include "remote/s3_multipart.h"
 
 #include <algorithm>
-#include <ctime>
 
 #include "core/parallel.h"
+#include "core/sleep.h"
 #include "remote/s3_xml.h"
 
 namespace wdelta {
@@ -21,13 +21,9 @@ uint64_t PartSize(uint64_t size) {
   return std::max(kMinPart, (needed + kMiB - 1) / kMiB * kMiB);
 }
 
-// A short rest, longer each time, that RequestStop() ends. A store that asked for one gets it, up to a minute.
-void Rest(unsigned attempt, double asked) {
-  const auto naps = (2u << (2 * attempt)) + static_cast<unsigned>(10 * std::clamp(asked, 0.0, 60.0));
-  for (unsigned nap = 0; nap < naps && !StopRequested(); ++nap) {
-    const timespec time{0, 100'000'000};
-    nanosleep(&time, nullptr);
-  }
+// Seconds between two attempts, more each time. A store that asked for a rest gets it, up to a minute.
+double Rest(unsigned attempt, double asked) {
+  return 0.1 * (2u << (2 * attempt)) + std::clamp(asked, 0.0, 60.0);
 }
 
 class Upload {
@@ -52,7 +48,7 @@ class Upload {
     const unsigned jobs = session_.options().jobs ? session_.options().jobs : 4;
     etags_.reserve(count);
     return RunOrdered<std::string>(
-        count, LimitsFor(jobs), [this](uint64_t index, unsigned) { return SendPartPatiently(index); },
+        count, LimitsFor(jobs, session_.stop()), [this](uint64_t index, unsigned) { return SendPartPatiently(index); },
         [this](uint64_t, std::string etag) -> Result<> {
           etags_.push_back(std::move(etag));
           return {};
@@ -110,7 +106,7 @@ class Upload {
       Result<std::string> etag = SendPart(index);
       if (etag.ok() || etag.error().kind != ErrorKind::kTransient) return etag;
       if (attempt + 1 == kPartAttempts || attempt >= session_.options().retries) return etag;
-      Rest(attempt, etag.error().retry_after);
+      WD_TRY(SleepFor(Rest(attempt, etag.error().retry_after), session_.stop()));
     }
   }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "core/parallel.h"
 #include "core/text.h"
 #include "remote/ranged_answer.h"
 #include "remote/remote_key.h"
@@ -38,8 +37,8 @@ std::string WithoutQuotes(const std::string& tag) {
 
 class S3Remote final : public Remote {
  public:
-  S3Remote(S3Address address, const TransferOptions& options, NoteSink note, TextPairs encryption)
-      : session_(std::move(address), options, std::move(note)), encryption_(std::move(encryption)) {}
+  S3Remote(S3Address address, const TransferOptions& options, const Context& context, TextPairs encryption)
+      : session_(std::move(address), options, context), encryption_(std::move(encryption)) {}
 
   const std::string& url() const override { return session_.address().url; }
   std::vector<std::pair<std::string, std::string>> Describe() override { return session_.Describe(); }
@@ -144,7 +143,7 @@ class S3Remote final : public Remote {
     S3Call call;
     call.method = "DELETE";
     call.key = key;
-    call.past_stop = StopRequested();  // whoever removes something now tidies up
+    call.past_stop = session_.stop().requested();  // a removal after a stop tidies up
     WD_ASSIGN(const HttpAnswer answer, session_.Send(call));
     if (answer.status == 200 || answer.status == 204) return {};
     Error error = session_.Explain(answer, key);
@@ -225,7 +224,8 @@ class S3Remote final : public Remote {
 
 }  // namespace
 
-Result<std::unique_ptr<Remote>> OpenS3Remote(const std::string& url, const TransferOptions& options, NoteSink note) {
+Result<std::unique_ptr<Remote>> OpenS3Remote(const std::string& url, const TransferOptions& options,
+                                             const Context& context) {
   const AwsSettings settings = ReadAwsSettings();
   TransferOptions used = options;
   if (used.ca_file.empty()) used.ca_file = settings.ca_bundle;
@@ -249,8 +249,7 @@ Result<std::unique_ptr<Remote>> OpenS3Remote(const std::string& url, const Trans
   }
   WD_ASSIGN(S3Address address, ParseS3Address(url, place));
   WD_ASSIGN(TextPairs encryption, EncryptionHeaders());
-  return std::unique_ptr<Remote>(
-      std::make_unique<S3Remote>(std::move(address), used, std::move(note), std::move(encryption)));
+  return std::unique_ptr<Remote>(std::make_unique<S3Remote>(std::move(address), used, context, std::move(encryption)));
 }
 
 }  // namespace wdelta

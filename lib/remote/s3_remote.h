@@ -11,6 +11,7 @@ namespace wdelta {
 // s3://BUCKET/PREFIX and hf://buckets/OWNER/NAME/PREFIX. What the options leave open comes from the environment and the
 // profile of AWS's own tools. WDELTA_SSE and WDELTA_SSE_KMS_KEY_ID ask the store to encrypt what is written;
 // WDELTA_S3_ADDRESSING (path, virtual) says where the bucket's name goes.
-Result<std::unique_ptr<Remote>> OpenS3Remote(const std::string& url, const TransferOptions& options, NoteSink note);
+Result<std::unique_ptr<Remote>> OpenS3Remote(const std::string& url, const TransferOptions& options,
+                                             const Context& context);
 
 }  // namespace wdelta

@@ -77,12 +77,13 @@ ErrorKind KindOf(long status, const std::string& code) {
 
 }  // namespace
 
-S3Session::S3Session(S3Address address, const TransferOptions& options, NoteSink note)
+S3Session::S3Session(S3Address address, const TransferOptions& options, const Context& context)
     : first_address_(std::move(address)),
       options_(options),
-      note_(std::move(note)),
-      client_(options),
-      chain_([this](const HttpRequest& request) { return client_.Send(request); }),
+      note_(context.note),
+      stop_(context.stop),
+      client_(options, context.stop),
+      chain_([this](const HttpRequest& request) { return client_.Send(request); }, context.stop),
       state_{first_address_} {}
 
 S3Session::State S3Session::Current() {
@@ -194,9 +195,8 @@ bool S3Session::MendClock(const State& used, const HttpAnswer& answer, int64_t a
     if (state_.clock_offset != used.clock_offset) return true;  // another thread was faster
     state_.clock_offset = offset;
   }
-  if (note_)
-    note_("this machine's clock is " + std::to_string(std::abs(offset)) + " s " + (offset > 0 ? "behind" : "ahead of") +
-          " that of '" + used.address.endpoint.Origin() + "'; requests are signed with the store's time");
+  note_("this machine's clock is " + std::to_string(std::abs(offset)) + " s " + (offset > 0 ? "behind" : "ahead of") +
+        " that of '" + used.address.endpoint.Origin() + "'; requests are signed with the store's time");
   return true;
 }
 

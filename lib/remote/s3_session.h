@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/words.h"
+#include "core/context.h"
 #include "remote/credentials.h"
 #include "remote/http_client.h"
 #include "remote/s3_address.h"
@@ -32,7 +32,7 @@ struct S3Call {
 
 class S3Session {
  public:
-  S3Session(S3Address address, const TransferOptions& options, NoteSink note);
+  S3Session(S3Address address, const TransferOptions& options, const Context& context);
 
   // Any status is an answer. A GET from Hugging Face is followed to where its
   // bytes are.
@@ -43,6 +43,7 @@ class S3Session {
 
   const S3Address& address() const { return first_address_; }  // as the user gave it; the region may be another by now
   const TransferOptions& options() const { return options_; }
+  const StopToken& stop() const { return stop_; }
   std::vector<std::pair<std::string, std::string>> Describe();
 
  private:
@@ -65,6 +66,7 @@ class S3Session {
   const S3Address first_address_;
   const TransferOptions options_;
   const NoteSink note_;
+  const StopToken stop_;
   HttpClient client_;
   CredentialChain chain_;
   std::mutex mutex_;

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "core/digest.h"
-#include "core/parallel.h"
 #include "remote/replace_lock.h"
 
 namespace wdelta {
@@ -56,10 +55,10 @@ Result<struct stat> Temporary::Status() const {
   return status;
 }
 
-Result<> Temporary::Fill(const ByteSource& source) const {
+Result<> Temporary::Fill(const ByteSource& source, const StopToken& stop) const {
   Bytes piece(std::min<uint64_t>(source.size(), kPieceSize));
   for (uint64_t at = 0; at < source.size();) {
-    if (StopRequested()) return Error{ErrorKind::kInterrupted, "interrupted"};
+    WD_TRY(stop.Check());
     const MutableByteSpan part(piece.data(), std::min<uint64_t>(source.size() - at, kPieceSize));
     WD_TRY(source.ReadAt(at, part));
     for (ByteSpan rest = part; !rest.empty();) {

@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "core/stop.h"
 #include "remote/folder_tree.h"
 
 namespace wdelta {
@@ -27,7 +28,7 @@ class Temporary {
   Result<struct stat> Status() const;
 
   // All the bytes, on disk.
-  Result<> Fill(const ByteSource& source) const;
+  Result<> Fill(const ByteSource& source, const StopToken& stop) const;
   // Gives the file a later time than `older` has. A clock ticks a few hundred times in a second, and the number of a
   // file that was replaced is used again: within a tick an object could get the version of one that it had before.
   Result<> BeYoungerThan(const struct stat& older) const;

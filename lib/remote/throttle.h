@@ -7,13 +7,14 @@
 #include <ctime>
 #include <mutex>
 
-#include "core/parallel.h"
+#include "core/sleep.h"
 
 namespace wdelta {
 
 class Throttle {
  public:
-  explicit Throttle(uint64_t bytes_per_second) : rate_(static_cast<double>(bytes_per_second)) {}
+  Throttle(uint64_t bytes_per_second, StopToken stop)
+      : rate_(static_cast<double>(bytes_per_second)), stop_(std::move(stop)) {}
 
   void Take(size_t bytes) {
     if (rate_ <= 0) return;
@@ -24,11 +25,8 @@ class Throttle {
       next_ = std::max(next_, now - 0.05) + static_cast<double>(bytes) / rate_;
       due = next_;
     }
-    for (double left = due - MonotonicSeconds(); left > 0 && !StopRequested(); left = due - MonotonicSeconds()) {
-      const double nap = std::min(left, 0.1);
-      const timespec time{0, static_cast<long>(nap * 1e9)};
-      nanosleep(&time, nullptr);
-    }
+    // The transfer itself notices a stop, and may go on to its end all the same.
+    static_cast<void>(SleepFor(due - MonotonicSeconds(), stop_));
   }
 
  private:
@@ -39,6 +37,7 @@ class Throttle {
   }
 
   const double rate_;
+  const StopToken stop_;
   std::mutex mutex_;
   double next_ = 0;
 };

@@ -59,7 +59,7 @@ class SeveralPacks final : public DeltaWriter {
 
 // Tensor by tensor, because the entropies are those of whole tensors.
 Result<PeerSizes> MeasurePeers(const Target& target, const Context& context) {
-  const RunLimits limits = LimitsFor(context.threads);
+  const RunLimits limits = LimitsFor(context);
   std::vector<WalkScratch> scratch(limits.threads);
   std::vector<PeerMeter> meters(limits.threads);
   PeerSizes sum;

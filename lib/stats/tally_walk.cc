@@ -55,7 +55,7 @@ Result<WalkTally> TallyPair(const Checkpoint& base, const Checkpoint& next, cons
   WalkTally out;
   out.tensors.resize(next.tensors().size());
   const std::vector<Division> divisions = Divide(next.tensors());
-  std::vector<Tally> tallies(LimitsFor(context.threads).threads);
+  std::vector<Tally> tallies(LimitsFor(context).threads);
   WD_TRY(WalkPieces<BlockTally>(
       base, next, Unrelated::kVisit, context,
       [&](unsigned worker, const PiecePair& piece, BlockTally& sum) {
@@ -79,7 +79,7 @@ Result<WalkTally> TallyTarget(Target& target, const Context& context) {
   const auto begin = [&]() -> Result<> {
     out.tensors.assign(target.tensors().size(), {});
     tallies.clear();
-    tallies.resize(LimitsFor(context.threads).threads);
+    tallies.resize(LimitsFor(context).threads);
     waiting.clear();
     return {};
   };

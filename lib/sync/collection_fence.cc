@@ -1,16 +1,14 @@
 #include "sync/collection_fence.h"
 
-#include <time.h>
-
 #include <utility>
 
-#include "core/parallel.h"
+#include "core/sleep.h"
 
 namespace wdelta {
 
 namespace {
 
-constexpr timespec kPollPause{0, 100'000'000};
+constexpr double kPollPause = 0.1;  // seconds
 
 // All objects below `prefix`, and how old each is by the store's clock.
 struct Aged {
@@ -57,8 +55,7 @@ Result<> WaitForSweeps(Remote& remote, const Context& context) {
   if (!at_first->empty()) context.note("waiting for a collection of garbage, because old objects are to be kept");
   const Stopwatch watch;
   for (std::set<std::string> waiting = *at_first; !waiting.empty() && watch.seconds() < kSweepDead;) {
-    nanosleep(&kPollPause, nullptr);
-    if (StopRequested()) return Error{ErrorKind::kInterrupted, "interrupted"};
+    WD_TRY(SleepFor(kPollPause, context.stop));
     WD_ASSIGN(const std::set<std::string> living, LivingSweeps(remote));
     std::erase_if(waiting, [&](const std::string& key) { return !living.contains(key); });
   }

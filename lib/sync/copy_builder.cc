@@ -1,9 +1,9 @@
 #include "sync/copy_builder.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "core/free_space.h"
+#include "core/path.h"
 #include "walk/in_place.h"
 #include "walk/journal.h"
 
@@ -16,14 +16,11 @@ const FileChoice kAllFiles = {{"*"}, {}};
 
 uint64_t BytesBelow(const std::string& folder) {
   uint64_t bytes = 0;
-  std::error_code failed;
-  for (std::filesystem::recursive_directory_iterator at(folder, failed), end; !failed && at != end;
-       at.increment(failed)) {
-    std::error_code vanished;
-    const uint64_t size = at->is_regular_file(vanished) ? at->file_size(vanished) : 0;
-    if (!vanished) bytes = SumOrMost(bytes, size);
-  }
-  return bytes;
+  const Result<> walked = WalkTree(folder, [&](const std::string& path, EntryKind kind) -> Result<bool> {
+    if (kind == EntryKind::kFile) bytes = SumOrMost(bytes, SizeOfFile(folder + "/" + path).value_or(0));
+    return true;
+  });
+  return walked.ok() ? bytes : 0;
 }
 
 uint64_t BytesOf(const Layout& layout) {
@@ -93,9 +90,8 @@ std::vector<Base> CopyBuilder::Bases(bool numbered) const {
   if (const std::optional<ReplicaCopy>& copy = replica_.unfinished()) {
     if (half_) offer(half_->path(), std::nullopt, half_->state(), false);
     offer(replica_.PathOf(*copy), number_of(*copy), copy->state, true);
-  } else if (replica_.copies().empty() && !options_.base.empty()) {
-    offer(options_.base, std::nullopt, std::nullopt, false);
   }
+  if (bases.empty() && !options_.base.empty()) offer(options_.base, std::nullopt, std::nullopt, false);
   return bases;
 }
 

@@ -123,7 +123,7 @@ Result<bool> HistoryLineage::Fetch(uint64_t* wire_bytes) {
   Progress progress{0, route_.bytes};
   std::optional<size_t> gone;
   WD_TRY(RunOrdered<std::optional<uint64_t>>(
-      ways.size(), {packs_at_once, packs_at_once},
+      ways.size(), {packs_at_once, packs_at_once, context_.stop},
       [&](uint64_t n, unsigned) -> Result<std::optional<uint64_t>> {
         uint64_t bytes = 0;
         Result<> fetched = packs_.Fetch(history_.remote(), ways[n].way, jobs_ / packs_at_once, quiet, &bytes);
@@ -145,12 +145,7 @@ Result<bool> HistoryLineage::Fetch(uint64_t* wire_bytes) {
 }
 
 Result<OpenedTarget> HistoryLineage::Open(const std::string& base) {
-  if (!route_.ways.empty()) return OpenRoute(route_, packs_, base, context_);
-  OpenedTarget opened;  // the base is the goal, and is verified as it is copied
-  WD_ASSIGN(Checkpoint checkpoint, Checkpoint::Open(base, given_files_, context_.note));
-  opened.base = std::make_unique<Checkpoint>(std::move(checkpoint));
-  opened.target = SelfTarget(*opened.base);
-  return opened;
+  return OpenRoute(route_, packs_, base, given_files_, context_);
 }
 
 }  // namespace wdelta

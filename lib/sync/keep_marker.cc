@@ -9,13 +9,13 @@ namespace wdelta {
 Result<std::optional<SglangMarker>> KeepMarker(Replica& replica, double lock_wait, const Context& context) {
   replica.SetMarked();
   if (replica.unfinished_is_current()) {  // ours to go on with
-    WD_ASSIGN(SglangMarker marker, SglangMarker::Take(replica.PathOf(*replica.unfinished()), lock_wait));
+    WD_ASSIGN(SglangMarker marker, SglangMarker::Take(replica.PathOf(*replica.unfinished()), lock_wait, context.stop));
     return std::optional(std::move(marker));
   }
   if (!replica.current()) return std::optional<SglangMarker>();
   const ReplicaCopy current = *replica.current();
   const std::string path = replica.PathOf(current);
-  WD_ASSIGN(SglangMarker marker, SglangMarker::Take(path, lock_wait));
+  WD_ASSIGN(SglangMarker marker, SglangMarker::Take(path, lock_wait, context.stop));
   WD_ASSIGN(const std::optional<uint64_t> version, marker.Read());
   if (version == current.number) return std::optional(std::move(marker));
   if (!version && !marker.was_there()) {

@@ -1,9 +1,9 @@
 // SGLang's marker in a copy that SGLang may patch as well (local/sglang_marker.h).
 #pragma once
 
+#include "core/context.h"
 #include "local/replica.h"
 #include "local/sglang_marker.h"
-#include "reports.h"
 
 namespace wdelta {
 

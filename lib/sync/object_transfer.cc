@@ -14,9 +14,9 @@ namespace {
 
 constexpr unsigned kDefaultJobs = 4;
 
-RunLimits Jobs(unsigned jobs) {
+RunLimits Jobs(unsigned jobs, const Context& context) {
   const unsigned count = jobs ? jobs : kDefaultJobs;
-  return {count, count};
+  return {count, count, context.stop};
 }
 
 std::vector<uint64_t> Offsets(const Way& way) {
@@ -34,8 +34,8 @@ Result<std::vector<Sha256Digest>> DigestSlices(const File& file, const Way& way,
   const std::vector<uint64_t> offsets = Offsets(way);
   std::vector<Sha256Digest> digests;
   WD_TRY(RunOrdered<Sha256Digest>(
-      way.objects.size(), LimitsFor(context.threads),
-      [&](uint64_t i, unsigned) { return DigestSlice(file, offsets[i], way.objects[i].bytes); },
+      way.objects.size(), LimitsFor(context),
+      [&](uint64_t i, unsigned) { return DigestSlice(file, offsets[i], way.objects[i].bytes, context.stop); },
       [&](uint64_t, const Sha256Digest& digest) -> Result<> {
         digests.push_back(digest);
         return {};
@@ -103,11 +103,11 @@ Error WrongObject(const Remote& remote, const ObjectRef& object, const Sha256Dig
 
 }  // namespace
 
-Result<Sha256Digest> DigestSlice(const File& file, uint64_t offset, uint64_t bytes) {
+Result<Sha256Digest> DigestSlice(const File& file, uint64_t offset, uint64_t bytes, const StopToken& stop) {
   Sha256 sha256;
   Bytes piece(std::min<uint64_t>(bytes, 1 << 20));
   for (uint64_t done = 0; done < bytes;) {
-    if (StopRequested()) return Error{ErrorKind::kInterrupted, "interrupted"};
+    WD_TRY(stop.Check());
     const MutableByteSpan part = MutableByteSpan(piece).first(std::min<uint64_t>(piece.size(), bytes - done));
     WD_TRY(file.ReadAt(offset + done, part));
     sha256.Update(part);
@@ -129,7 +129,7 @@ Result<std::optional<Sha256Digest>> DigestObject(Remote& remote, const std::stri
 }
 
 Result<Way> DescribePack(const std::string& path, const Context& context) {
-  WD_ASSIGN(const std::unique_ptr<DeltaReader> reader, OpenDelta(path, Trust::kIndex));
+  WD_ASSIGN(const std::unique_ptr<DeltaReader> reader, OpenDelta(path, Trust::kIndex, context));
   WD_ASSIGN(const std::vector<uint64_t> cuts, reader->CutPoints(kMaxObjectBytes));
   Way way;
   for (size_t i = 0; i < cuts.size(); ++i) {
@@ -149,7 +149,7 @@ Result<Uploaded> UploadPack(Remote& remote, const std::string& path, const Way& 
   Progress progress{0, way.bytes()};
   // Each object may itself go up in several parts at a time.
   WD_TRY(RunOrdered<bool>(
-      way.objects.size(), Jobs(std::min(jobs ? jobs : kDefaultJobs, 2U)),
+      way.objects.size(), Jobs(std::min(jobs ? jobs : kDefaultJobs, 2U), context),
       [&](uint64_t i, unsigned) -> Result<bool> {
         bool reused = false;
         WD_TRY(SendObject(remote, file, offsets[i], way.objects[i], &reused));
@@ -226,7 +226,7 @@ Result<> PackStore::Fetch(Remote& remote, const Way& way, unsigned jobs, const C
     Progress progress{0, way.bytes()};
     for (size_t i = 0; i < pieces.size(); ++i) progress.done_bytes += map[i] ? pieces[i].bytes : 0;
     WD_TRY(RunOrdered<bool>(
-        missing.size(), Jobs(jobs),
+        missing.size(), Jobs(jobs, context),
         [&](uint64_t n, unsigned) -> Result<bool> {
           const Piece& piece = pieces[missing[n]];
           const ObjectRef& object = way.objects[piece.object];
@@ -285,10 +285,10 @@ void PackStore::KeepOnly(const std::vector<Way>& ways) const {
 }
 
 Result<OpenedTarget> OpenRoute(const Route& route, const PackStore& packs, const std::string& base,
-                               const Context& context) {
+                               const FileChoice& files, const Context& context) {
   std::vector<std::string> paths;
   for (const RouteWay& way : route.ways) paths.push_back(packs.PathOf(way.way));
-  return OpenPacks(route.start > 0 ? base : "", paths, Trust::kIndex, context);
+  return OpenPacks(route.start > 0 ? base : "", paths, files, Trust::kIndex, context);
 }
 
 }  // namespace wdelta

@@ -24,7 +24,7 @@ class FileSlice final : public ByteSource {
 };
 
 // The SHA-256 of such a part.
-Result<Sha256Digest> DigestSlice(const File& file, uint64_t offset, uint64_t bytes);
+Result<Sha256Digest> DigestSlice(const File& file, uint64_t offset, uint64_t bytes, const StopToken& stop);
 
 // The SHA-256 of an object, read in pieces; nullopt: it is not there.
 Result<std::optional<Sha256Digest>> DigestObject(Remote& remote, const std::string& key);
@@ -64,6 +64,6 @@ class PackStore {
 // Opens what the packs of a route, which are all there, lead to from the checkpoint at `base`, which does not matter
 // where the route begins with an anchor.
 Result<OpenedTarget> OpenRoute(const Route& route, const PackStore& packs, const std::string& base,
-                               const Context& context);
+                               const FileChoice& files, const Context& context);
 
 }  // namespace wdelta

@@ -96,13 +96,13 @@ Result<> PushBase::Rebuild(const std::string& base, const std::vector<std::strin
   const std::string& mirror = request_.mirror;
   if (!mirror.empty() && base == mirror) {
     WD_TRY(PrepareInPlace(mirror, home_.durable(), context_));
-    WD_ASSIGN(const OpenedTarget opened, OpenPacks(base, paths, Trust::kIndex, context_));
+    WD_ASSIGN(const OpenedTarget opened, OpenPacks(base, paths, request_.files, Trust::kIndex, context_));
     WD_ASSIGN(const Rebuilt rebuilt, PatchInPlace(opened, mirror, home_.durable(), context_));
     return home_.SetBaseState(rebuilt.proof.state());
   }
   const std::string output = mirror.empty() ? home_.folder() + "/base.new" : mirror;
   RemoveTree(output);
-  WD_ASSIGN(const OpenedTarget opened, OpenPacks(base, paths, Trust::kIndex, context_));
+  WD_ASSIGN(const OpenedTarget opened, OpenPacks(base, paths, request_.files, Trust::kIndex, context_));
   WD_ASSIGN(const Rebuilt rebuilt, RebuildCopy(opened, output + "/", home_.durable(), context_));
   return mirror.empty() ? home_.ReplaceBase(output, rebuilt.proof.state()) : home_.SetBaseState(rebuilt.proof.state());
 }

@@ -34,7 +34,7 @@ class Pusher {
       return Error{ErrorKind::kUsage, "an anchor is made from a checkpoint, and only a pack is given",
                    "keep a copy with '--mirror DIR', or push the checkpoint itself"};
     }
-    WD_TRY(WaitForMarker(request_.ready));
+    WD_TRY(WaitForMarker(request_.ready, context_.stop));
     WD_TRY(OpenHome(is_pack));
     WD_TRY(ReadTip());
     WD_TRY(ProveStore());
@@ -61,7 +61,7 @@ class Pusher {
   Result<> OpenHome(bool is_pack) {
     const std::string& beside = request_.mirror.empty() ? request_.source : request_.mirror;
     if (is_pack && request_.mirror.empty()) return {};
-    WD_ASSIGN(PusherState home, PusherState::Open(beside, url_, request_.mirror, request_.lock_wait));
+    WD_ASSIGN(PusherState home, PusherState::Open(beside, url_, request_.mirror, request_.lock_wait, context_.stop));
     home_.emplace(std::move(home));
     return {};
   }
@@ -105,7 +105,7 @@ class Pusher {
   Result<bool> FinishInterrupted(bool is_pack) {
     WD_ASSIGN(std::optional<Spool> spool, home_->ReadSpool());
     if (!spool) return false;
-    WD_ASSIGN(const ReadyPack pack, InspectPack(home_->spool_path(), Trust::kWhole));
+    WD_ASSIGN(const ReadyPack pack, InspectPack(home_->spool_path(), Trust::kWhole, context_));
     WD_ASSIGN(std::optional<RecordEntry> entry, FindCommitted(*spool));
     if (!entry && TipState() == spool->base_state) {
       spool->number = TipNumber() + 1;
@@ -153,7 +153,7 @@ class Pusher {
   Result<> PushPack() {
     std::string path = request_.source, temporary;
     if (path == "-") {
-      WD_ASSIGN(const File spooled, SpoolStandardInput());
+      WD_ASSIGN(const File spooled, SpoolStandardInput(context_.stop));
       temporary = TemporaryPath("push.wdp");
       WD_TRY(CopyInto(spooled, temporary, false));
       path = temporary;
@@ -164,7 +164,7 @@ class Pusher {
   }
 
   Result<> PushPackAt(const std::string& path) {
-    WD_ASSIGN(const ReadyPack pack, InspectPack(path, Trust::kWhole));
+    WD_ASSIGN(const ReadyPack pack, InspectPack(path, Trust::kWhole, context_));
     WD_TRY(MarkReleased(request_.released));
     if (IsAlreadyThere(pack)) return ReportTip();
     if (!tip_ && !pack.anchor) {
@@ -251,7 +251,7 @@ class Pusher {
     request.files = request_.files;
     WD_TRY(Pack(request, context_));
     report_.pack_seconds += watch.seconds();
-    return InspectPack(home_->spool_path(), Trust::kIndex);
+    return InspectPack(home_->spool_path(), Trust::kIndex, context_);
   }
 
   // ---- The commit ----
@@ -341,7 +341,7 @@ Result<PushReport> Push(const PushRequest& request, const Context& context) {
   }
   WD_ASSIGN(const RemoteName name, ParseRemoteName(request.remote));
   if (name.given) return Error{ErrorKind::kUsage, "a push goes to the end of a history, not to one of its records"};
-  WD_ASSIGN(const std::unique_ptr<Remote> remote, OpenRemote(name.url, request.transfer, context.note));
+  WD_ASSIGN(const std::unique_ptr<Remote> remote, OpenRemote(name.url, request.transfer, context));
   return Pusher(request, *remote, context).Run();
 }
 

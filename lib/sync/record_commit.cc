@@ -43,8 +43,8 @@ void RemoveProbe(Remote& remote, const std::string& key, const NoteSink& note) {
 
 }  // namespace
 
-Result<ReadyPack> InspectPack(const std::string& path, Trust trust) {
-  WD_ASSIGN(const std::unique_ptr<DeltaReader> reader, OpenDelta(path, trust));
+Result<ReadyPack> InspectPack(const std::string& path, Trust trust, const Context& context) {
+  WD_ASSIGN(const std::unique_ptr<DeltaReader> reader, OpenDelta(path, trust, context));
   const DeltaIndex& index = reader->index();
   return ReadyPack{path, index.anchor, index.base, index.result, index.totals};
 }

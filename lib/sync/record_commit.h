@@ -15,7 +15,7 @@ struct ReadyPack {
   StateDigests base, result;
   Totals totals;
 };
-Result<ReadyPack> InspectPack(const std::string& path, Trust trust);
+Result<ReadyPack> InspectPack(const std::string& path, Trust trust, const Context& context);
 
 // What a push says about the record that it makes.
 struct RecordLabels {

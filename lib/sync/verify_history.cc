@@ -124,7 +124,7 @@ class Prover {
         WD_TRY(packs.Fetch(remote_, way.way, request_.transfer.jobs, context_, &wire_bytes));
         paths.push_back(packs.PathOf(way.way));
       }
-      WD_ASSIGN(const OpenedTarget opened, OpenPacks("", paths, Trust::kIndex, context_));
+      WD_ASSIGN(const OpenedTarget opened, OpenPacks("", paths, {}, Trust::kIndex, context_));
       WD_ASSIGN(const StateDigests state, VerifyTarget(opened, context_));
       if (state.state == target.state) return {};
       Error error{ErrorKind::kIntegrity,
@@ -150,7 +150,7 @@ class Prover {
 
 Result<VerifyRemoteReport> VerifyRemote(const VerifyRemoteRequest& request, const Context& context) {
   WD_ASSIGN(const RemoteName name, ParseRemoteName(request.remote));
-  WD_ASSIGN(const std::unique_ptr<Remote> remote, OpenRemote(name.url, request.transfer, context.note));
+  WD_ASSIGN(const std::unique_ptr<Remote> remote, OpenRemote(name.url, request.transfer, context));
   return Prover(request, *remote, context).Run(name.revision);
 }
 

@@ -284,28 +284,31 @@ Result<std::unique_ptr<ChainTarget>> OpenChain(std::unique_ptr<Target> before,
   return std::unique_ptr<ChainTarget>(std::move(chain));
 }
 
-Result<OpenedTarget> OpenPacks(const std::string& base, const std::vector<std::string>& packs, Trust trust,
-                               const Context& context) {
-  WD_ASSIGN(std::vector<std::unique_ptr<DeltaReader>> deltas, OpenDeltas(packs, trust));
+Result<OpenedTarget> OpenPacks(const std::string& base, const std::vector<std::string>& packs, const FileChoice& files,
+                               Trust trust, const Context& context) {
+  WD_ASSIGN(std::vector<std::unique_ptr<DeltaReader>> deltas, OpenDeltas(packs, trust, context));
   OpenedTarget opened;
   if (!base.empty()) {
-    const Layout& layout = deltas.back()->index().layout;
-    WD_ASSIGN(Checkpoint checkpoint, Checkpoint::Open(base, {layout.include, layout.exclude}, context.note));
+    FileChoice choice = files;
+    if (!deltas.empty()) choice = {deltas.back()->index().layout.include, deltas.back()->index().layout.exclude};
+    WD_ASSIGN(Checkpoint checkpoint, Checkpoint::Open(base, choice, context.note));
     opened.base = std::make_unique<Checkpoint>(std::move(checkpoint));
     opened.target = SelfTarget(*opened.base);
   }
+  if (deltas.empty()) return opened;
   for (const std::unique_ptr<DeltaReader>& delta : deltas) opened.delta_bytes += delta->bytes();
   WD_ASSIGN(opened.target, OpenChain(std::move(opened.target), std::move(deltas)));
   return opened;
 }
 
-Result<std::vector<std::unique_ptr<DeltaReader>>> OpenDeltas(const std::vector<std::string>& paths, Trust trust) {
+Result<std::vector<std::unique_ptr<DeltaReader>>> OpenDeltas(const std::vector<std::string>& paths, Trust trust,
+                                                             const Context& context) {
   if (std::count(paths.begin(), paths.end(), "-") > 1) {
     return Error{ErrorKind::kUsage, "only one delta can come from standard input"};
   }
   std::vector<std::unique_ptr<DeltaReader>> deltas;
   for (const std::string& path : paths) {
-    WD_ASSIGN(deltas.emplace_back(), OpenDelta(path, trust));
+    WD_ASSIGN(deltas.emplace_back(), OpenDelta(path, trust, context));
   }
   return deltas;
 }

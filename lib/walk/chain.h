@@ -20,13 +20,14 @@ class ChainTarget : public Target {
 Result<std::unique_ptr<ChainTarget>> OpenChain(std::unique_ptr<Target> before,
                                                std::vector<std::unique_ptr<DeltaReader>> deltas);
 
-// The same on the checkpoint at `base`; where the first pack is an anchor, `base` may be empty. The last pack says
-// which files belong to the base.
-Result<OpenedTarget> OpenPacks(const std::string& base, const std::vector<std::string>& packs, Trust trust,
-                               const Context& context);
+// The same on the checkpoint at `base`; where the first pack is an anchor, `base` may be empty. Without packs the target
+// is the base itself. The last pack says which files belong to the base; without packs `files` does.
+Result<OpenedTarget> OpenPacks(const std::string& base, const std::vector<std::string>& packs, const FileChoice& files,
+                               Trust trust, const Context& context);
 
 // Opens each path as a delta; at most one may be "-".
-Result<std::vector<std::unique_ptr<DeltaReader>>> OpenDeltas(const std::vector<std::string>& paths, Trust trust);
+Result<std::vector<std::unique_ptr<DeltaReader>>> OpenDeltas(const std::vector<std::string>& paths, Trust trust,
+                                                             const Context& context);
 
 // Turns a conflict into the message that people need: reads all of `base` to say which checkpoint it is, which one
 // `delta` was made for, and which tensor differs first. Other errors come back as they are.

@@ -166,14 +166,14 @@ Result<> PrepareInPlace(const std::string& path, bool durable, const Context& co
   if (pack.empty()) return {};
   // Earlier versions of wdelta kept the pack of a foreign delta and patched with a bounded journal: the rest is
   // applied.
-  WD_ASSIGN(const OpenedTarget opened, OpenPacks(path, {pack}, Trust::kWhole, context));
+  WD_ASSIGN(const OpenedTarget opened, OpenPacks(path, {pack}, {}, Trust::kWhole, context));
   WD_TRY(PatchInPlace(opened, path, durable, context));
   context.note("an interrupted run on '" + path + "' was finished");
   return {};
 }
 
-Result<Rebuilt> PatchInPlace(const OpenedTarget& opened, const std::string& path, bool durable,
-                             const Context& context) {
+Result<Rebuilt> PatchInPlace(const OpenedTarget& opened, const std::string& path, bool durable, const Context& context,
+                             std::optional<uint64_t> journal_limit) {
   if (!opened.base) {
     return Error{ErrorKind::kUsage, "'" + path + "' is not a checkpoint that could be patched in place"};
   }
@@ -187,15 +187,17 @@ Result<Rebuilt> PatchInPlace(const OpenedTarget& opened, const std::string& path
   }
   // The lock of the journal comes before the walk: what the walk finds must not change before it is used.
   WD_ASSIGN(Journal journal, Journal::Open(path, durable));
-  WD_ASSIGN(const uint64_t free_bytes, FreeBytes(ParentFolder(opened.base->ShardPath(0))));
-  const uint64_t limit = opened.target->resumable() ? free_bytes / 2 : UINT64_MAX;
-  JournalSink sink(journal, base, result, path, limit);
+  if (!journal_limit) {
+    WD_ASSIGN(const uint64_t free_bytes, FreeBytes(ParentFolder(opened.base->ShardPath(0))));
+    journal_limit = free_bytes / 2;
+  }
+  JournalSink sink(journal, base, result, path, opened.target->resumable() ? *journal_limit : UINT64_MAX);
   Result<Rebuilt> rebuilt = Rebuild(opened, sink, context);
   if (rebuilt.ok() && sink.overflowed()) {
     sink.PatchAtOnce();
     return Rebuild(opened, sink, context);  // an error leaves the journal: the checkpoint may be half patched
   }
-  if (!rebuilt.ok() && !journal.has_begun()) journal.Drop();
+  if (!rebuilt.ok()) journal.Abandon();
   return rebuilt;
 }
 

@@ -18,6 +18,9 @@ Result<> PrepareInPlace(const std::string& path, bool durable, const Context& co
 // it goes, with a journal of bounded size; killed then, the same deltas applied again complete it.
 //
 // Refuses (kRefused) files that are symbolic links or have other names too, because others would see them change.
-Result<Rebuilt> PatchInPlace(const OpenedTarget& opened, const std::string& path, bool durable, const Context& context);
+//
+// `journal_limit`: in bytes, instead of half of the free space.
+Result<Rebuilt> PatchInPlace(const OpenedTarget& opened, const std::string& path, bool durable, const Context& context,
+                             std::optional<uint64_t> journal_limit = {});
 
 }  // namespace wdelta

@@ -77,6 +77,11 @@ Result<std::string> Journal::Recover() {
   return folder_ + std::string(kPack);
 }
 
+void Journal::Abandon() const {
+  std::error_code failed;
+  if (!has_begun_ && !fs::exists(folder_ + std::string(kPack), failed)) Drop();
+}
+
 // A record: text shard, u64 offset, u32 length, u8 unit, u8 whole, u32 positions, u32 value bytes, positions, values.
 Result<> Journal::Add(const std::string& shard, uint64_t offset, uint32_t length, unsigned unit,
                       const BlockDelta& delta) {

@@ -25,8 +25,8 @@ class Journal {
   // stays: its path, or empty.
   Result<std::string> Recover();
   void Drop() const { RemoveTree(folder_); }
-  // Whether a byte of the checkpoint may have been changed.
-  bool has_begun() const { return has_begun_; }
+  // After a failure: drops the journal unless the checkpoint needs it, because a byte of it may have been changed.
+  void Abandon() const;
 
   // Notes the new values of `length` bytes at `offset` of a shard.
   Result<> Add(const std::string& shard, uint64_t offset, uint32_t length, unsigned unit, const BlockDelta& delta);

@@ -25,7 +25,7 @@ Result<> WalkPieces(const Checkpoint& base, const Checkpoint& next, Unrelated un
                     const std::function<void(uint32_t tensor, R sum)>& emit) {
   constexpr uint64_t kPiece = 256 << 10;
   const BlockOrder order(next.tensors());
-  const RunLimits limits = LimitsFor(context.threads);
+  const RunLimits limits = LimitsFor(context);
   std::vector<WalkScratch> scratch(limits.threads);
   Progress progress{0, order.bytes()};
   WD_TRY(RunOrdered<R>(

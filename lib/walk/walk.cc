@@ -122,7 +122,7 @@ Result<WalkDigests> WalkOnce(const Target& target, const Context& context, const
                              const BlockEmit& emit) {
   const std::vector<Tensor>& tensors = target.tensors();
   const BlockOrder order(tensors);
-  const RunLimits limits = LimitsFor(context.threads);
+  const RunLimits limits = LimitsFor(context);
   std::vector<WalkScratch> scratch(limits.threads);
   for (unsigned worker = 0; worker < limits.threads; ++worker) scratch[worker].worker = worker;
 

@@ -40,7 +40,7 @@ using Times = std::vector<double>;
 class Race {
  public:
   Race(unsigned threads, size_t rounds, Level level)
-      : limits_(LimitsFor(threads)), level_(level), scratch_(limits_.threads), coded_bytes_(0), bytes_(0) {
+      : limits_(LimitsFor(threads, {})), level_(level), scratch_(limits_.threads), coded_bytes_(0), bytes_(0) {
     for (Times* times : {&encode_, &decode_, &compare_}) times->resize(rounds);
   }
 

@@ -75,7 +75,7 @@ def _(t, browser):
             (element) => [...element.attributes].some((attribute) => attribute.name.startsWith("on")));
         return [window.harmed ?? 0, document.scripts.length, document.images.length, odd.length, document.title];""")
     assert found[:4] == [0, 1, 0, 0] and file in found[4], found
-    shown = column(browser, "Tensor")
+    shown = column(browser, "Name")
     assert len(shown) == len(HOSTILE), shown
     for name in HOSTILE[:7]:
         assert name in shown, (name, shown)

@@ -48,7 +48,7 @@ def _(t, browser):
     browser.click(selector)
     # 100 comes before 20 and 9: they are figures, not words.
     assert [int(figure) for figure in column(browser, "Changed")] == sorted(unsorted, reverse=True)
-    assert column(browser, "Tensor")[0] == "lm_head.weight"
+    assert column(browser, "Name")[0] == "lm_head.weight"
     browser.click(selector)
     assert [int(figure) for figure in column(browser, "Changed")] == sorted(unsorted)
     states = sort_states(browser)
@@ -60,12 +60,12 @@ def _(t, browser):
 def _(t, browser):
     browser.open(made(t))
     browser.run("document.querySelector('table.sortable th button').focus()")
-    names = column(browser, "Tensor")
+    names = column(browser, "Name")
     browser.press(ENTER)
-    assert column(browser, "Tensor") == sorted(names), column(browser, "Tensor")
+    assert column(browser, "Name") == sorted(names), column(browser, "Name")
     assert sort_states(browser)[0] == "ascending"
     browser.press(SPACE)
-    assert column(browser, "Tensor") == sorted(names, reverse=True)
+    assert column(browser, "Name") == sorted(names, reverse=True)
     assert sort_states(browser)[0] == "descending"
     browser.press(TAB)
     assert browser.run("return document.activeElement.closest('th').cellIndex") == 1
@@ -116,19 +116,19 @@ def _(t, browser):
             (selector) => document.querySelectorAll(selector).length)""")
     assert (points, columns, rows) == (3, 3, 4), (points, columns, rows)
     browser.click("table.sortable th:nth-child(1) button")
-    assert column(browser, "Record") == ["4", "3", "2", "1"], column(browser, "Record")
+    assert column(browser, "Number") == ["4", "3", "2", "1"], column(browser, "Number")
 
 
 @test("of thousands of tensors the page has as many as are sensible, and says so")
 def _(t, browser):
     pair = tuple({"t%05d" % i: ("U8", [2], bytes([value, i % 251])) for i in range(6000)} for value in (1, 2))
     browser.open(made(t, "html", tensors=pair))
-    names = column(browser, "Tensor")
+    names = column(browser, "Name")
     assert len(names) == 5000, len(names)
     assert "5,000 of 6,000 rows" in browser.run("return document.body.textContent")
     browser.click("table.sortable th:first-child button")
     browser.click("table.sortable th:first-child button")
-    assert column(browser, "Tensor") == sorted(names, reverse=True)
+    assert column(browser, "Name") == sorted(names, reverse=True)
 
 
 @test("every text can be read, in the light and in the dark")

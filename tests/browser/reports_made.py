@@ -51,7 +51,7 @@ def column(browser, title):
     return browser.run("""
         const table = document.querySelector("table.sortable");
         const at = [...table.tHead.rows[0].cells].findIndex((cell) => cell.textContent.trim() === arguments[0]);
-        return [...table.tBodies[0].rows].map((row) => row.cells[at].dataset.n ?? row.cells[at].textContent);""", title)
+        return [...table.tBodies[0].rows].map((row) => row.cells[at].textContent);""", title)
 
 
 def sort_states(browser):

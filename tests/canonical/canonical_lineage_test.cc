@@ -19,7 +19,7 @@ class Stand {
       options.wish.named = true;
       options.wish.revision = {Revision::Kind::kNumber, version, ""};
     }
-    WD_ASSIGN(Replica replica, Replica::Open(run.folder() / "r", 0));
+    WD_ASSIGN(Replica replica, Replica::Open(run.folder() / "r", 0, {}));
     CanonicalLineage lineage(run.remote(), replica.PacksPath(), 1, context);
     return Follower(lineage, replica, options, context).Run();
   }
@@ -138,7 +138,7 @@ TEST_CASE("a copy that was half patched when a pull was killed is never taken fo
       stand.run.Publish(2, false);
       stand.run.Publish(3, false);
       {
-        Result<Replica> replica = Replica::Open(stand.run.folder() / "r", 0);
+        Result<Replica> replica = Replica::Open(stand.run.folder() / "r", 0, {});
         REQUIRE_OK(replica);
         const ReplicaCopy copy = *replica->current();
         REQUIRE_OK(replica->BeginPatching(copy));

@@ -30,7 +30,7 @@ std::string SumOf(const std::string& content) {
 // The checkpoint `from` as it would lie in a store, in `to`.
 void WrapInto(const ScratchFolder& folder, const std::string& from, const std::string& to, uint64_t version) {
   const Checkpoint checkpoint = Opened(folder / from);
-  const Result<WholeVersion> whole = WrapWholeVersion(checkpoint, version);
+  const Result<WholeVersion> whole = WrapWholeVersion(checkpoint, version, {});
   REQUIRE_OK(whole);
   for (size_t i = 0; i < checkpoint.layout().file_count(); ++i) {
     const std::string& name = checkpoint.layout().file(i).path;
@@ -45,7 +45,7 @@ void WrapInto(const ScratchFolder& folder, const std::string& from, const std::s
 TEST_CASE("the list of checksums has a line for every file, and the index says which version it is") {
   const ScratchFolder folder;
   WriteCheckpoint(folder, "a", TwoShards());
-  const Result<WholeVersion> whole = WrapWholeVersion(Opened(folder / "a"), 7);
+  const Result<WholeVersion> whole = WrapWholeVersion(Opened(folder / "a"), 7, {});
   REQUIRE_OK(whole);
   CHECK(ReadCanonicalIndex(whole->index)->Value("version") == "000007");
   CHECK_FALSE(ReadCanonicalIndex(whole->index)->is_delta());
@@ -81,7 +81,7 @@ TEST_CASE("a checkpoint of one file gets an index that names its tensors") {
   made.shards = {{.tensors = {Ramp("a \"quoted\"", 10), Ramp("b", 5)}}};
   WriteCheckpoint(folder, "one.safetensors", made);
   const Checkpoint checkpoint = Opened(folder / "one.safetensors");
-  const Result<WholeVersion> whole = WrapWholeVersion(checkpoint, 1);
+  const Result<WholeVersion> whole = WrapWholeVersion(checkpoint, 1, {});
   REQUIRE_OK(whole);
   const Result<CanonicalIndex> index = ReadCanonicalIndex(whole->index);
   REQUIRE_OK(index);
@@ -139,10 +139,10 @@ TEST_CASE("the checksums of a delta's files are listed in the given order") {
   const ScratchFolder folder;
   folder.Write("x", "1");
   folder.Write("y", "");
-  const Result<std::string> sums = ListSums(folder.path(), {"y", "x"});
+  const Result<std::string> sums = ListSums(folder.path(), {"y", "x"}, {});
   REQUIRE_OK(sums);
   CHECK(*sums == SumOf("") + "  y\n" + SumOf("1") + "  x\n");
-  CHECK_FAILS(ListSums(folder.path(), {"z"}), ErrorKind::kNotFound, "z");
+  CHECK_FAILS(ListSums(folder.path(), {"z"}, {}), ErrorKind::kNotFound, "z");
 }
 
 }  // namespace wdelta

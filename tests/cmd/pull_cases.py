@@ -358,12 +358,13 @@ def resume_in_part(t):
     assert read(t.path("r/current/model.safetensors")) == read(t.path("run/1.safetensors"))
 
 
-def check_kills(t, words, most, may_dangle=False):
-    """Killed anywhere, the folder is at the old or the new record, and the next pull finishes."""
+def check_kills(t, words, most, may_be_half=False):
+    """Killed anywhere, the folder is at the old or the new record, `current` leads to a folder, and the next pull
+    finishes."""
     for where in training.Kills(t, words).each(most):
         try:
-            current = t.tree("r/current/.") if os.path.exists(t.path("r/current")) else None
-            assert current in (t.tree("run/2"), t.tree("run/3")) or may_dangle, where
+            assert os.path.isdir(t.path("r/current")), where
+            assert t.tree("r/current/.") in (t.tree("run/2"), t.tree("run/3")) or may_be_half, where
             t.good(*words)
             expect_current(t, "r", "run/3")
             assert len(versions(t, "r")) <= 2
@@ -407,7 +408,58 @@ def killed_in_place(t):
         push(t, "run/%d" % step)
         pull(t, "r", "--in-place")
     push(t, "run/3")
-    check_kills(t, ["pull", url(t), "r", "--in-place"], 10, may_dangle=True)
+    check_kills(t, ["pull", url(t), "r", "--in-place"], 10, may_be_half=True)
+
+
+@test("after a pull that was killed at any point, a pull of another record gives that record, in place or not")
+def killed_then_another(t):
+    checkpoints(t, 1, 2, 3)
+    for step in (1, 2, 3):
+        push(t, "run/%d" % step)
+    for options in ([], ["--in-place"], ["--keep", "1"]):
+        for revision in (1, 2):
+            pull(t, "r", *options, revision=revision)
+        for where in training.Kills(t, ["pull", url(t), "r", *options]).each(14):
+            try:
+                for revision, mode in ((1, options), (2, options), (2, []), (1, ["--in-place"])):
+                    shutil.rmtree(t.path("again"), ignore_errors=True)
+                    shutil.copytree(t.path("r"), t.path("again"), symlinks=True)
+                    pull(t, "again", *mode, revision=revision)
+                    expect_current(t, "again", "run/%d" % revision)
+                    t.good("verify", "again")
+                t.good("revert", url(t), "--to", "2")  # record 4 has the state of record 2
+                assert pull(t, "r", *options)["number"] == 4
+                expect_current(t, "r", "run/2")
+            except AssertionError as problem:
+                raise AssertionError("%s, after %s: %s" % (options, where, problem)) from problem
+        shutil.rmtree(t.path("r"))
+
+
+@test("a kept copy is read before it becomes current: one that was truncated or changed is built from something else")
+def spoilt_copy(t):
+    history(t, 1, 2)
+    for folder, options in (("r", []), ("place", ["--in-place"]), ("one", ["--keep", "1"])):
+        for spoil in (lambda path: os.truncate(path, 300), flip, os.unlink):
+            shutil.rmtree(t.path(folder), ignore_errors=True)
+            pull(t, folder, revision=1)
+            pull(t, folder)
+            spoil(t.path("%s/versions/%s/m-1.safetensors" % (folder, name_of(t, 1))))
+            value = pull(t, folder, *options, revision=1)
+            assert any("building from something else" in note for note in value["notes"]), value["notes"]
+            expect_current(t, folder, "run/1")
+            t.good("verify", folder)
+            pull(t, folder, *options)
+            expect_current(t, folder, "run/2")
+
+
+@test("a folder of somebody else beside the copies stays, whatever its name is")
+def not_ours(t):
+    history(t, 1, 2, 3)
+    tiny.write_file(t.path("r/versions/2024-backup/model.safetensors"), "mine")
+    for revision in (1, 2, 3):
+        pull(t, "r", "--keep", "1", revision=revision)
+    assert read(t.path("r/versions/2024-backup/model.safetensors")) == b"mine"
+    assert versions(t, "r") == ["2024-backup", name_of(t, 3)] or versions(t, "r") == [name_of(t, 3), "2024-backup"]
 
 
 @test("a lock that is held is exit 6 and names its holder, and --lock-wait waits for it")
@@ -533,6 +585,9 @@ def max_age(t):
     pull(t, "r", "--max-age", "2h", revision="HEAD")
     pull(t, "r", "--max-age", "2h", code=10)  # also if there is nothing new
     pull(t, "r", "--max-age", "3h")
+    content["created"] += 20000  # a clock that is hours ahead
+    write_record(t, 1, content)
+    pull(t, "r2", "--max-age", "3h", code=10)
 
 
 @test("what does not fit is exit 9 before anything is fetched")

@@ -6,7 +6,6 @@
 #include <thread>
 
 #include "support/expect.h"
-#include "support/in_child.h"
 
 namespace wdelta {
 namespace {
@@ -19,7 +18,7 @@ TEST_CASE("results are emitted in order, each once, whatever the number of threa
   for (const unsigned threads : {1u, 2u, 5u}) {
     std::vector<uint64_t> emitted;
     REQUIRE_OK(RunOrdered<uint64_t>(
-        200, LimitsFor(threads),
+        200, LimitsFor(threads, {}),
         [&](uint64_t index, unsigned worker) -> Result<uint64_t> {
           CHECK(worker < threads);
           Dawdle(index);
@@ -38,7 +37,7 @@ TEST_CASE("results are emitted in order, each once, whatever the number of threa
 TEST_CASE("nothing to do is success") {
   const auto never_work = [](uint64_t, unsigned) -> Result<int> { return Error{ErrorKind::kUsage, "called"}; };
   const auto never_emit = [](uint64_t, int) -> Result<> { return Error{ErrorKind::kUsage, "called"}; };
-  CHECK(RunOrdered<int>(0, LimitsFor(3), never_work, never_emit).ok());
+  CHECK(RunOrdered<int>(0, LimitsFor(3, {}), never_work, never_emit).ok());
 }
 
 TEST_CASE("no more pieces are begun ahead of the last one handed over than the limit says") {
@@ -61,7 +60,7 @@ TEST_CASE("no more pieces are begun ahead of the last one handed over than the l
 TEST_CASE("two emits never run at the same time") {
   std::atomic<int> inside{0};
   REQUIRE_OK(RunOrdered<int>(
-      200, LimitsFor(5), [](uint64_t, unsigned) -> Result<int> { return 0; },
+      200, LimitsFor(5, {}), [](uint64_t, unsigned) -> Result<int> { return 0; },
       [&](uint64_t index, int) -> Result<> {
         CHECK(inside.fetch_add(1) == 0);
         Dawdle(index % 5);
@@ -88,7 +87,7 @@ TEST_CASE("an error of the work ends the run: it is returned, and nothing behind
     std::atomic<uint64_t> begun{0};
     uint64_t emitted = 0;
     const auto result = RunOrdered<int>(
-        100000, LimitsFor(threads),
+        100000, LimitsFor(threads, {}),
         [&](uint64_t index, unsigned) -> Result<int> {
           ++begun;
           if (index == 50) return Error{ErrorKind::kDenied, "number 50"};
@@ -100,7 +99,7 @@ TEST_CASE("an error of the work ends the run: it is returned, and nothing behind
         });
     CHECK_FAILS(result, ErrorKind::kDenied, "number 50");
     CHECK(emitted <= 50);
-    CHECK(begun <= 51 + LimitsFor(threads).in_flight);
+    CHECK(begun <= 51 + LimitsFor(threads, {}).in_flight);
   }
 }
 
@@ -108,7 +107,7 @@ TEST_CASE("an error of the emit ends the run") {
   std::atomic<uint64_t> begun{0};
   uint64_t emitted = 0;
   const auto result = RunOrdered<int>(
-      100000, LimitsFor(3),
+      100000, LimitsFor(3, {}),
       [&](uint64_t, unsigned) -> Result<int> {
         ++begun;
         return 0;
@@ -120,7 +119,7 @@ TEST_CASE("an error of the emit ends the run") {
       });
   CHECK_FAILS(result, ErrorKind::kLocalIo, "no room for 10");
   CHECK(emitted == 10);
-  CHECK(begun <= 11 + LimitsFor(3).in_flight);
+  CHECK(begun <= 11 + LimitsFor(3, {}).in_flight);
 }
 
 TEST_CASE("of several errors the first one to happen wins") {
@@ -134,30 +133,34 @@ TEST_CASE("of several errors the first one to happen wins") {
 }
 
 TEST_CASE("limits are sane for any number of threads that is asked for") {
-  CHECK(LimitsFor(0).threads >= 1);
-  CHECK(LimitsFor(1).threads == 1);
-  CHECK(LimitsFor(1).in_flight >= 1);
-  CHECK(LimitsFor(1000000).threads <= 1000);
-  CHECK(LimitsFor(5).in_flight >= 5);
+  CHECK(LimitsFor(0, {}).threads >= 1);
+  CHECK(LimitsFor(1, {}).threads == 1);
+  CHECK(LimitsFor(1, {}).in_flight >= 1);
+  CHECK(LimitsFor(1000000, {}).threads <= 1000);
+  CHECK(LimitsFor(5, {}).in_flight >= 5);
 }
 
-TEST_CASE("a run ends as interrupted once a stop was requested") {
-  const int code = InChild([] {
-    uint64_t emitted = 0;
-    const auto result = RunOrdered<int>(
-        1000, {1, 4},
+TEST_CASE("a run ends as interrupted once a stop was requested, and the next one does not") {
+  uint64_t emitted = 0;
+  const auto run = [&](const StopSource& source, const StopToken& stop) {
+    emitted = 0;
+    return RunOrdered<int>(
+        1000, {1, 4, stop},
         [&](uint64_t index, unsigned) -> Result<int> {
-          if (index == 5) RequestStop();
+          if (index == 5) source.Request();
           return 0;
         },
         [&](uint64_t, int) -> Result<> {
           ++emitted;
           return {};
         });
-    return !result.ok() && result.error().kind == ErrorKind::kInterrupted && emitted < 10 ? 0 : 1;
-  });
-  CHECK(code == 0);
-  CHECK_FALSE(StopRequested());
+  };
+  const StopSource source;
+  CHECK_FAILS(run(source, source.token()), ErrorKind::kInterrupted, "interrupted");
+  CHECK(emitted < 10);
+  REQUIRE_OK(run(source, StopSource().token()));
+  REQUIRE_OK(run(source, {}));
+  CHECK(emitted == 1000);
 }
 
 }  // namespace

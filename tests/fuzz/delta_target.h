@@ -7,6 +7,7 @@
 
 #include "support/loose_delta.h"
 #include "walk/chain.h"
+#include "walk/rebuild.h"
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 
@@ -17,7 +18,7 @@ struct DeltaTarget {
 
   void TakeEverything(ByteSpan input) const {
     folder.Write("input", AsText(input));
-    Result<std::unique_ptr<DeltaReader>> opened = OpenDelta(folder / "input", Trust::kIndex);
+    Result<std::unique_ptr<DeltaReader>> opened = OpenDelta(folder / "input", Trust::kIndex, {});
     if (!opened.ok()) return;
     const DeltaReader& delta = **opened;
     (void)delta.CheckWhole().ok();
@@ -43,14 +44,10 @@ struct DeltaTarget {
     if (!base.ok()) std::abort();
     std::vector<std::unique_ptr<DeltaReader>> deltas;
     deltas.push_back(std::move(delta));
-    auto chain = OpenChain(&*base, std::move(deltas));
+    auto chain = OpenChain(SelfTarget(*base), std::move(deltas));
     if (!chain.ok()) return;
-    for (size_t file = 0; file < (*chain)->layout().file_count(); ++file) {
-      (void)ReadFile(**chain, file, [](uint64_t, ByteSpan) -> Result<> { return {}; }).ok();
-    }
-    Context context{.threads = 1};
-    const auto digests = wdelta::Walk(**chain, context, KeepNothing, ForgetBlock);
-    if (digests.ok()) (void)ExpectResult(*digests, **chain).ok();
+    const OpenedTarget opened{nullptr, std::move(*chain)};
+    (void)VerifyTarget(opened, {.threads = 1}).ok();
   }
 
   Bytes Sample(const char* name) const {
@@ -61,7 +58,7 @@ struct DeltaTarget {
   // The sample again, if it is a delta without a fault: mutations of anything else would find little.
   Bytes Accepted(Bytes sample) const {
     folder.Write("sample", AsText(sample));
-    const auto opened = OpenDelta(folder / "sample", Trust::kWhole);
+    const auto opened = OpenDelta(folder / "sample", Trust::kWhole, {});
     if (!opened.ok() || !(*opened)->CheckWhole().ok()) std::abort();
     return sample;
   }

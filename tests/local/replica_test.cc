@@ -15,7 +15,7 @@ namespace {
 class Stand {
  public:
   Replica Open() const {
-    Result<Replica> replica = Replica::Open(folder / "r", 0);
+    Result<Replica> replica = Replica::Open(folder / "r", 0, {});
     REQUIRE_OK(replica);
     return std::move(*replica);
   }
@@ -209,7 +209,7 @@ TEST_CASE("what was seen of a store is remembered") {
 TEST_CASE("a folder whose `current` is not a link is refused") {
   const Stand stand;
   stand.folder.Write("r/current/mine", "x");
-  CHECK_FAILS(Replica::Open(stand.folder / "r", 0), ErrorKind::kRefused, "current");
+  CHECK_FAILS(Replica::Open(stand.folder / "r", 0, {}), ErrorKind::kRefused, "current");
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ TEST_CASE("the marker is written byte for byte as SGLang writes it") {
 
 TEST_CASE("a marker is read, also one that another program has written in its own way") {
   const ScratchFolder folder;
-  const Result<SglangMarker> marker = SglangMarker::Take(folder.path(), 0);
+  const Result<SglangMarker> marker = SglangMarker::Take(folder.path(), 0, {});
   REQUIRE_OK(marker);
   CHECK_FALSE(marker->was_there());
   CHECK(*marker->Read() == std::nullopt);
@@ -30,7 +30,7 @@ TEST_CASE("a marker is read, also one that another program has written in its ow
 
 TEST_CASE("a marker without a version says none, and one that is damaged is refused") {
   const ScratchFolder folder;
-  const Result<SglangMarker> marker = SglangMarker::Take(folder.path(), 0);
+  const Result<SglangMarker> marker = SglangMarker::Take(folder.path(), 0, {});
   REQUIRE_OK(marker);
   for (const char* text : {"{}", R"({"version": ""})", R"({"version": "x"})", R"({"version": "-1"})"}) {
     folder.Write(".weight_sync/state.json", text);
@@ -46,7 +46,7 @@ TEST_CASE("a marker without a version says none, and one that is damaged is refu
 
 TEST_CASE("what else a marker says does not matter, unless it says that it is not valid") {
   const ScratchFolder folder;
-  const Result<SglangMarker> marker = SglangMarker::Take(folder.path(), 0);
+  const Result<SglangMarker> marker = SglangMarker::Take(folder.path(), 0, {});
   REQUIRE_OK(marker);
   for (const char* text :
        {R"({"version": "000007", "valid": true, "source": null})", R"({"a": [1, {}], "version": 7})"}) {
@@ -63,7 +63,7 @@ TEST_CASE("a cleared marker says nothing, and that it was there is remembered") 
   REQUIRE_OK(SglangMarker::Write(folder.path(), 3, false));
   REQUIRE_OK(SglangMarker::Clear(folder.path(), false));
   CHECK_FALSE(folder.Exists(".weight_sync/state.json"));
-  const Result<SglangMarker> marker = SglangMarker::Take(folder.path(), 0);
+  const Result<SglangMarker> marker = SglangMarker::Take(folder.path(), 0, {});
   REQUIRE_OK(marker);
   CHECK(marker->was_there());
   CHECK(*marker->Read() == std::nullopt);
@@ -72,12 +72,12 @@ TEST_CASE("a cleared marker says nothing, and that it was there is remembered") 
 TEST_CASE("only one has the lock at a time, and it ends with whoever holds it") {
   const ScratchFolder folder;
   {
-    const Result<SglangMarker> first = SglangMarker::Take(folder.path(), 0);
+    const Result<SglangMarker> first = SglangMarker::Take(folder.path(), 0, {});
     REQUIRE_OK(first);
-    CHECK_FAILS(SglangMarker::Take(folder.path(), 0), ErrorKind::kBusy, folder.path());
-    CHECK_FAILS(SglangMarker::Take(folder.path(), 0.05), ErrorKind::kBusy, folder.path());
+    CHECK_FAILS(SglangMarker::Take(folder.path(), 0, {}), ErrorKind::kBusy, folder.path());
+    CHECK_FAILS(SglangMarker::Take(folder.path(), 0.05, {}), ErrorKind::kBusy, folder.path());
   }
-  REQUIRE_OK(SglangMarker::Take(folder.path(), 0));
+  REQUIRE_OK(SglangMarker::Take(folder.path(), 0, {}));
 }
 
 }  // namespace wdelta

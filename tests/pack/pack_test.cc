@@ -169,10 +169,10 @@ TEST_CASE("something that is neither a pack nor a safetensors file is no delta")
   folder.Write("x", "hello");
   folder.Write("empty", "");
   folder.Write("model.safetensors", SafetensorsText({"", {Ramp("w", 10)}, {}, 0}));
-  CHECK_FAILS(OpenDelta(folder / "x", Trust::kIndex), ErrorKind::kIntegrity, "");
-  CHECK_FAILS(OpenDelta(folder / "empty", Trust::kIndex), ErrorKind::kIntegrity, "is empty");
-  CHECK_FAILS(OpenDelta(folder / "nothing", Trust::kIndex), ErrorKind::kNotFound, "nothing");
-  CHECK_FAILS(OpenDelta(folder / "model.safetensors", Trust::kIndex), ErrorKind::kRefused, "no delta");
+  CHECK_FAILS(OpenDelta(folder / "x", Trust::kIndex, {}), ErrorKind::kIntegrity, "");
+  CHECK_FAILS(OpenDelta(folder / "empty", Trust::kIndex, {}), ErrorKind::kIntegrity, "is empty");
+  CHECK_FAILS(OpenDelta(folder / "nothing", Trust::kIndex, {}), ErrorKind::kNotFound, "nothing");
+  CHECK_FAILS(OpenDelta(folder / "model.safetensors", Trust::kIndex, {}), ErrorKind::kRefused, "no delta");
   CHECK_FALSE(*LooksLikeDelta(folder / "model.safetensors"));
   CHECK_FALSE(*LooksLikeDelta(folder / "x"));
 }

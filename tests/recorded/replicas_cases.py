@@ -71,12 +71,21 @@ def finishes(t):
         follow(t, folder, 4, 7, *options_of(folder))
 
 
-@test("a recorded replica that was killed while it made a copy is brought back to the record that it had before")
+@test("a recorded replica that was killed at any point of a pull is brought back to the record that it had before")
 def goes_back(t):
     prepare(t, 5, 7)
     for folder in FOLDERS:
-        if "in-place" not in folder:
+        follow(t, folder, 2, 5, *options_of(folder), revision=2)
+        follow(t, folder, 4, 7, *options_of(folder))
+
+
+@test("a recorded replica that was killed in place is brought back by copies, and to a record before that")
+def goes_back_by_copies(t):
+    prepare(t, 4, 5, 7)
+    for folder in FOLDERS:
+        if "in-place" in folder:
             follow(t, folder, 2, 5, revision=2)
+            follow(t, folder, 1, 4, revision=1)
             follow(t, folder, 4, 7)
 
 

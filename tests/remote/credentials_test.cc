@@ -15,7 +15,7 @@ CredentialChain::Send Unreachable() {
 }
 
 CredentialChain::Send Real() {
-  const auto client = std::make_shared<HttpClient>(TransferOptions{});
+  const auto client = std::make_shared<HttpClient>(TransferOptions{}, StopToken{});
   return [client](const HttpRequest& request) { return client->Send(request); };
 }
 
@@ -284,7 +284,7 @@ TEST_CASE("credentials are kept, and renewed five minutes before they expire") {
     answer.body.assign(body.begin(), body.end());
     return answer;
   };
-  CredentialChain chain(send, [&] { return now; });
+  CredentialChain chain(send, {}, [&] { return now; });
   REQUIRE_OK(chain.Get());
   REQUIRE_OK(chain.Get());
   CHECK(asked == 1);

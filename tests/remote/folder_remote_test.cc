@@ -20,14 +20,13 @@
 #include "remote/file_url.h"
 #include "support/expect.h"
 #include "support/faulty_remote.h"
-#include "support/in_child.h"
 #include "support/scratch_folder.h"
 
 namespace wdelta {
 namespace {
 
-std::unique_ptr<Remote> Open(const std::string& path) {
-  auto remote = OpenFolderRemote("file://" + path);
+std::unique_ptr<Remote> Open(const std::string& path, const StopToken& stop = {}) {
+  auto remote = OpenFolderRemote("file://" + path, stop);
   REQUIRE_OK(remote);
   return std::move(*remote);
 }
@@ -101,7 +100,7 @@ TEST_CASE("a file URL names an absolute path, percent-decoded") {
     INFO(url);
     CHECK_FAILS(PathOfFileUrl(url), ErrorKind::kUsage, url);
   }
-  CHECK_FAILS(OpenFolderRemote("file://host/a"), ErrorKind::kUsage, "host");
+  CHECK_FAILS(OpenFolderRemote("file://host/a", {}), ErrorKind::kUsage, "host");
 }
 
 TEST_CASE("a folder that is not there has no objects until the first write creates it") {
@@ -312,29 +311,28 @@ TEST_CASE("a replacement of a version that fails gives the lock back and leaves 
   CHECK(LockIsFree(folder));
 }
 
-TEST_CASE("RequestStop() ends the wait for the lock of a replacement") {
+TEST_CASE("a stop ends the wait for the lock of a replacement") {
   // The stop comes when the object was found the same and its new bytes are on their way.
   class Stopping final : public ByteSource {
    public:
     uint64_t size() const override { return 1; }
     Result<> ReadAt(uint64_t, MutableByteSpan out) const override {
-      RequestStop();
+      source.Request();
       out[0] = 'x';
       return {};
     }
+    StopSource source;
   };
   const ScratchFolder folder;
-  const auto remote = Open(folder.path());
+  const Stopping stopping;
+  const auto remote = Open(folder.path(), stopping.source.token());
   REQUIRE_OK(Put(*remote, "k", "one"));
   REQUIRE_OK(Replace(*remote, "k", "two", VersionOf(*remote, "k")));
   const int lock = open((folder / ".tmp/replace.lock").c_str(), O_RDWR | O_CLOEXEC);
   REQUIRE(flock(lock, LOCK_EX | LOCK_NB) == 0);
-  const int code = InChild([&] {
-    const auto result = remote->Write("k", Stopping(), WriteRule::kIfVersion, VersionOf(*remote, "k"));
-    return !result.ok() && result.error().kind == ErrorKind::kInterrupted ? 0 : 1;
-  });
+  CHECK_FAILS(remote->Write("k", stopping, WriteRule::kIfVersion, VersionOf(*remote, "k")), ErrorKind::kInterrupted,
+              "");
   close(lock);
-  CHECK(code == 0);
   CHECK(folder.Read("k") == "two");
   CHECK(Names(folder.TreeOf(".tmp")) == Names(kOnlyTheLock));
 }

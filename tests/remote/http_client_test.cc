@@ -8,7 +8,6 @@
 
 #include "core/parallel.h"
 #include "support/expect.h"
-#include "support/in_child.h"
 #include "support/scripted_server.h"
 
 namespace wdelta {
@@ -19,7 +18,7 @@ Result<HttpAnswer> Get(const std::string& answer, uint64_t max_answer = 1 << 20)
   const ScriptedServer server([&](const SeenRequest&) { return answer; });
   TransferOptions options;
   options.idle_timeout = 5;
-  HttpClient client(options);
+  HttpClient client(options, {});
   HttpRequest request;
   request.url = server.url() + "/a/../b?secret=1";
   request.max_answer = max_answer;
@@ -31,7 +30,7 @@ Result<HttpAnswer> Get(const std::string& answer, uint64_t max_answer = 1 << 20)
 TEST_CASE("an answer arrives with its status, headers and body, and the path goes out as it is") {
   const ScriptedServer server(
       [](const SeenRequest&) { return HttpText(404, "X-One: a\r\nx-ONE:b  \r\nX-Empty:\r\n", "gone"); });
-  HttpClient client({});
+  HttpClient client({}, {});
   HttpRequest request;
   request.url = server.url() + "/a/../b%2f?c";
   request.headers = {{"X-Test", "yes"}};
@@ -52,7 +51,7 @@ TEST_CASE("an answer arrives with its status, headers and body, and the path goe
 
 TEST_CASE("a body is sent from its source, as much of it as is asked for") {
   const ScriptedServer server([](const SeenRequest&) { return HttpText(200, "", ""); });
-  HttpClient client({});
+  HttpClient client({}, {});
   const MemorySource source(AsBytes("0123456789"));
   HttpRequest request;
   request.url = server.url();
@@ -76,7 +75,7 @@ TEST_CASE("a body is sent from its source, as much of it as is asked for") {
 
 TEST_CASE("an error of the source that a body comes from is the error of the request") {
   const ScriptedServer server([](const SeenRequest&) { return HttpText(200, "", ""); });
-  HttpClient client({});
+  HttpClient client({}, {});
   const MemorySource source(AsBytes("0123"));
   HttpRequest request;
   request.method = "PUT";
@@ -107,7 +106,7 @@ TEST_CASE("an answer that is cut off, or no answer at all, may work later, and t
     CHECK_FAILS(result, ErrorKind::kTransient, "/a/../b");
     CHECK((result.ok() || result.error().message.find("secret") == std::string::npos));
   }
-  HttpClient client({});
+  HttpClient client({}, {});
   HttpRequest request;
   request.url = "http://127.0.0.1:1/";
   CHECK_FAILS(client.Send(request), ErrorKind::kTransient, "127.0.0.1:1");
@@ -123,7 +122,7 @@ TEST_CASE("a coding that nobody asked for is an error, and a page of errors in o
 
 TEST_CASE("of an answer to all of an object only the asked part is kept") {
   const ScriptedServer server([](const SeenRequest&) { return HttpText(200, "", "0123456789"); });
-  HttpClient client({});
+  HttpClient client({}, {});
   HttpRequest request;
   request.url = server.url();
   request.max_answer = 4;
@@ -138,7 +137,7 @@ TEST_CASE("of an answer to all of an object only the asked part is kept") {
 }
 
 TEST_CASE("other protocols are not spoken, and a header cannot bring another along") {
-  HttpClient client({});
+  HttpClient client({}, {});
   HttpRequest request;
   request.url = "file:///etc/passwd";
   CHECK_FAILS(client.Send(request), ErrorKind::kUsage, "file:///etc/passwd");
@@ -152,37 +151,40 @@ TEST_CASE("an attempt ends when its time is over") {
     for (int i = 0; i < 30 && request.line.find("slow") != std::string::npos; ++i) usleep(100'000);
     return HttpText(200, "", "");
   });
-  HttpClient client({});
+  HttpClient client({}, {});
   HttpRequest request;
   request.url = server.url() + "/slow";
   request.timeout = 0.2;
   CHECK_FAILS(client.Send(request), ErrorKind::kTransient, "/slow");
 }
 
-TEST_CASE("after RequestStop() a change that was sent is still answered, and a question is not") {
-  for (const char* const method : {"PUT", "DELETE", "GET"}) {
+TEST_CASE("after a stop a change that was sent is still answered, and a question is not") {
+  for (const char* const each : {"PUT", "DELETE", "GET"}) {
+    const std::string method = each;
     CAPTURE(method);
-    const int code = InChild([&] {
-      const ScriptedServer server([](const SeenRequest&) {
-        RequestStop();
-        usleep(300'000);
-        return HttpText(200, "", "");
-      });
-      HttpClient client({});
-      const std::string text = "body";
-      const MemorySource body(AsBytes(text));
-      HttpRequest request;
-      request.url = server.url() + "/";
-      request.method = method;
-      if (request.method == "PUT") request.body = &body, request.body_size = text.size();
-      const Result<HttpAnswer> first = client.Send(request), second = client.Send(request);
-      const auto interrupted = [](const auto& sent) {
-        return !sent.ok() && sent.error().kind == ErrorKind::kInterrupted;
-      };
-      const bool answered = first.ok() && first->status == 200;
-      return (answered ? 1 : 0) + (interrupted(first) ? 2 : 0) + (interrupted(second) ? 4 : 0);
+    const StopSource source;
+    const ScriptedServer server([&](const SeenRequest&) {
+      source.Request();
+      usleep(300'000);
+      return HttpText(200, "", "");
     });
-    CHECK(code == (std::string_view(method) == "GET" ? 2 + 4 : 1 + 4));
+    HttpClient client({}, source.token());
+    const std::string text = "body";
+    const MemorySource body(AsBytes(text));
+    HttpRequest request;
+    request.url = server.url() + "/";
+    request.method = method;
+    if (method == "PUT") request.body = &body, request.body_size = text.size();
+    if (method == "GET") {
+      CHECK_FAILS(client.Send(request), ErrorKind::kInterrupted, "interrupted");
+    } else {
+      const Result<HttpAnswer> answer = client.Send(request);
+      REQUIRE_OK(answer);
+      CHECK(answer->status == 200);
+    }
+    CHECK_FAILS(client.Send(request), ErrorKind::kInterrupted, "interrupted");
+    HttpClient other({}, StopSource().token());
+    REQUIRE_OK(other.Send(request));
   }
 }
 

@@ -16,7 +16,7 @@ namespace wdelta {
 namespace {
 
 std::unique_ptr<Remote> Open(const std::string& url) {
-  auto remote = OpenMirrorRemote(url, {});
+  auto remote = OpenMirrorRemote(url, {}, {});
   REQUIRE_OK(remote);
   return std::move(*remote);
 }
@@ -110,8 +110,8 @@ TEST_CASE("nothing can be written to a mirror, and its URL holds nothing but a p
   CHECK_FAILS(remote->Remove("a"), ErrorKind::kRefused, "a mirror over http is read only");
   CHECK_FAILS(remote->List("", "", 1), ErrorKind::kRefused, "list");
   CHECK_FAILS(remote->Read("../a", 0, 1), ErrorKind::kRefused, "../a");
-  CHECK_FAILS(OpenMirrorRemote("http://u:p@h/x", {}), ErrorKind::kUsage, "password");
-  CHECK_FAILS(OpenMirrorRemote("http://h/x?y", {}), ErrorKind::kUsage, "query");
+  CHECK_FAILS(OpenMirrorRemote("http://u:p@h/x", {}, {}), ErrorKind::kUsage, "password");
+  CHECK_FAILS(OpenMirrorRemote("http://h/x?y", {}, {}), ErrorKind::kUsage, "query");
 }
 
 // Against a real web server, which tests/remote/run starts: it serves the folder WDELTA_TEST_HTTP_ROOT.
@@ -121,7 +121,7 @@ TEST_CASE("a mirror behind a web server keeps what a remote promises, as far as 
   traits.writable = false;
   traits.can_list = false;
   const auto open_writer = [] {
-    auto remote = OpenFolderRemote("file://" + Environment("WDELTA_TEST_HTTP_ROOT"));
+    auto remote = OpenFolderRemote("file://" + Environment("WDELTA_TEST_HTTP_ROOT"), {});
     REQUIRE_OK(remote);
     return std::move(*remote);
   };
@@ -136,7 +136,7 @@ TEST_CASE("what comes damaged out of a mirror is found where it is used" *
   const std::string name = "/damage-" + RandomHex(6);
   CheckDamageIsFound([&] { return Open(Environment("WDELTA_TEST_HTTP_URL") + name); },
                      [&] {
-                       auto remote = OpenFolderRemote("file://" + Environment("WDELTA_TEST_HTTP_ROOT") + name);
+                       auto remote = OpenFolderRemote("file://" + Environment("WDELTA_TEST_HTTP_ROOT") + name, {});
                        REQUIRE_OK(remote);
                        return std::move(*remote);
                      });

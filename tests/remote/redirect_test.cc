@@ -46,7 +46,7 @@ TEST_CASE("a redirect is an answer; followed, it takes only the range along, fiv
     const std::string to = request.line.starts_with("GET /loop") ? "/loop" : elsewhere.url() + "/x?signed=1";
     return HttpText(302, "Location: " + to + "\r\n", "");
   });
-  HttpClient client({});
+  HttpClient client({}, {});
   HttpRequest request;
   request.url = server.url() + "/start";
   request.headers = {{"Authorization", "canary"}, {"x-amz-security-token", "canary"}, {"Range", "bytes=0-1"}};

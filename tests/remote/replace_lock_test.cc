@@ -24,10 +24,10 @@ TEST_CASE("whoever waited for a lock whose file was removed meanwhile gets the l
   const ScratchFolder folder;
   auto root = OpenRoot(folder.path());
   REQUIRE_OK(root);
-  auto first = TakeReplaceLock(*root, folder.path());
+  auto first = TakeReplaceLock(*root, folder.path(), {});
   REQUIRE_OK(first);
   Result<Descriptor> second = Error{ErrorKind::kUsage, "not yet"};
-  std::thread waiting([&] { second = TakeReplaceLock(*root, folder.path()); });
+  std::thread waiting([&] { second = TakeReplaceLock(*root, folder.path(), {}); });
   while (OpenDescriptorsOf(folder / kReplaceLock) < 2) std::this_thread::yield();
   folder.Remove(kReplaceLock);
   *first = Descriptor(-1);  // gives it back

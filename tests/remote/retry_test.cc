@@ -3,7 +3,6 @@
 #include "core/parallel.h"
 #include "support/expect.h"
 #include "support/faulty_remote.h"
-#include "support/in_child.h"
 #include "support/memory_remote.h"
 
 namespace wdelta {
@@ -18,9 +17,9 @@ struct Rig {
       return Result<>();
     };
     pace.fraction = [] { return 1.0; };
-    remote = WithRetries(
-        WithFaults(OpenMemoryRemote(store), InOrder(std::move(faults))), TransferOptions{.retries = retries},
-        [this](const std::string& note) { notes.push_back(note); }, pace);
+    remote = WithRetries(WithFaults(OpenMemoryRemote(store), InOrder(std::move(faults))),
+                         TransferOptions{.retries = retries},
+                         Context{.note = [this](const std::string& note) { notes.push_back(note); }}, pace);
   }
   Result<WriteResult> Write(std::string_view text, WriteRule rule = WriteRule::kIfAbsent) {
     return remote->Write("k", MemorySource(AsBytes(text)), rule);
@@ -72,7 +71,7 @@ TEST_CASE("a pause is a random part of its length") {
     return Result<>();
   };
   const auto remote = WithRetries(WithFaults(OpenMemoryRemote(store), InOrder(Times(50, Fault::kFail))),
-                                  TransferOptions{.retries = 50}, nullptr, pace);
+                                  TransferOptions{.retries = 50}, {}, pace);
   REQUIRE_OK(remote->Stat("k"));
   unsigned below_half = 0;
   for (size_t i = 8; i < pauses.size(); ++i) {
@@ -98,7 +97,7 @@ TEST_CASE("every method is repeated") {
   const auto failing = [&] {
     RetryPace pace;
     pace.wait = [](double) { return Result<>(); };
-    return WithRetries(WithFaults(OpenMemoryRemote(rig.store), InOrder(Times(2, Fault::kFail))), {}, nullptr, pace);
+    return WithRetries(WithFaults(OpenMemoryRemote(rig.store), InOrder(Times(2, Fault::kFail))), {}, {}, pace);
   };
   REQUIRE_OK(failing()->Write("k", MemorySource(AsBytes("x")), WriteRule::kReplace));
   REQUIRE_OK(failing()->Read("k", 0, 1));
@@ -292,7 +291,7 @@ TEST_CASE("a stop during a pause ends the call") {
   RetryPace pace;
   pace.wait = [](double) { return Result<>(Error{ErrorKind::kInterrupted, "interrupted"}); };
   const auto remote =
-      WithRetries(WithFaults(OpenMemoryRemote(store), InOrder({Fault::kFail})), TransferOptions{}, nullptr, pace);
+      WithRetries(WithFaults(OpenMemoryRemote(store), InOrder({Fault::kFail})), TransferOptions{}, {}, pace);
   CHECK_FAILS(remote->Stat("k"), ErrorKind::kInterrupted, "interrupted");
   CHECK(remote->retries() == 0);
 }
@@ -338,7 +337,7 @@ TEST_CASE("a store that asks for a pause gets it, up to a minute, and a random p
     return Result<>();
   };
   pace.fraction = [] { return 0.5; };
-  const auto remote = WithRetries(std::make_unique<Busy>(std::vector<double>{7, 0, 86400, -3}), {}, nullptr, pace);
+  const auto remote = WithRetries(std::make_unique<Busy>(std::vector<double>{7, 0, 86400, -3}), {}, {}, pace);
   REQUIRE_OK(remote->Stat("k"));
   REQUIRE(pauses.size() == 4);
   CHECK(pauses[0] == doctest::Approx(7 + 0.05));
@@ -347,34 +346,38 @@ TEST_CASE("a store that asks for a pause gets it, up to a minute, and a random p
   CHECK(pauses[3] == doctest::Approx(0.4));
 }
 
-TEST_CASE("a removal that RequestStop() finds in a pause is tried once more, at once") {
-  const int code = InChild([] {
-    const auto store = std::make_shared<MemoryStore>();
-    const std::string text = "x";
-    if (!OpenMemoryRemote(store)->Write("k", MemorySource(AsBytes(text)), WriteRule::kReplace).ok()) return 2;
-    bool failed = false;
-    const auto once = [&](std::string_view, const std::string&) {
-      RequestStop();
-      return std::exchange(failed, true) ? Fault::kNone : Fault::kFail;
-    };
-    const auto remote = WithRetries(WithFaults(OpenMemoryRemote(store), once), TransferOptions{}, nullptr);
-    return remote->Remove("k").ok() && store->Objects().empty() ? 0 : 1;
-  });
-  CHECK(code == 0);
+TEST_CASE("a removal that a stop finds in a pause is tried once more, at once") {
+  const auto store = std::make_shared<MemoryStore>();
+  const std::string text = "x";
+  REQUIRE_OK(OpenMemoryRemote(store)->Write("k", MemorySource(AsBytes(text)), WriteRule::kReplace));
+  const StopSource source;
+  bool failed = false;
+  const auto once = [&](std::string_view, const std::string&) {
+    source.Request();
+    return std::exchange(failed, true) ? Fault::kNone : Fault::kFail;
+  };
+  const auto remote =
+      WithRetries(WithFaults(OpenMemoryRemote(store, source.token()), once), {}, Context{.stop = source.token()});
+  REQUIRE_OK(remote->Remove("k"));
+  CHECK(store->Objects().empty());
 }
 
-TEST_CASE("RequestStop() ends a pause of the ordinary pace") {
-  const int code = InChild([] {
-    const auto stopping = [](std::string_view, const std::string&) {
-      RequestStop();
-      return Fault::kFail;
-    };
-    const auto remote = WithRetries(WithFaults(OpenMemoryRemote(std::make_shared<MemoryStore>()), stopping),
-                                    TransferOptions{}, nullptr);
-    const auto result = remote->Stat("k");
-    return !result.ok() && result.error().kind == ErrorKind::kInterrupted && remote->retries() == 0 ? 0 : 1;
-  });
-  CHECK(code == 0);
+TEST_CASE("a stop ends a pause of the ordinary pace, of the remote that has its token") {
+  const StopSource source;
+  const auto stopping = [&](std::string_view, const std::string&) {
+    source.Request();
+    return Fault::kFail;
+  };
+  const auto open = [&](const StopToken& stop) {
+    return WithRetries(WithFaults(OpenMemoryRemote(std::make_shared<MemoryStore>()), stopping),
+                       TransferOptions{.retries = 1}, Context{.stop = stop});
+  };
+  const auto remote = open(source.token());
+  CHECK_FAILS(remote->Stat("k"), ErrorKind::kInterrupted, "interrupted");
+  CHECK(remote->retries() == 0);
+  const auto other = open(StopSource().token());
+  CHECK_FAILS(other->Stat("k"), ErrorKind::kTransient, "");
+  CHECK(other->retries() == 1);
 }
 
 }  // namespace

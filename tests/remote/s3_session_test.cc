@@ -44,7 +44,7 @@ TEST_CASE(
     return HttpText(403, "Date: Wed, 18 May 2033 03:33:20 GMT\r\n", ErrorXml("RequestTimeTooSkewed"));
   });
   std::vector<std::string> notes;
-  const auto remote = OpenAt(server, [&](const std::string& note) { notes.push_back(note); });
+  const auto remote = OpenAt(server, Context{.note = [&](const std::string& note) { notes.push_back(note); }});
   REQUIRE_OK(remote->Read("a", 0, 1));
   REQUIRE_OK(remote->Read("a", 0, 1));
   CHECK(server.seen().size() == 3);

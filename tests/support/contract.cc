@@ -232,7 +232,7 @@ class Contract {
     RetryPace pace;
     pace.wait = [](double) { return Result<>(); };
     const auto writer = [&](std::vector<Fault> faults) {
-      return WithRetries(WithFaults(open_writer_(), InOrder(std::move(faults))), {}, nullptr, pace);
+      return WithRetries(WithFaults(open_writer_(), InOrder(std::move(faults))), {}, {}, pace);
     };
     const std::string key = Key("pointers/of-lost-answers");
     Write(key, AsBytes("first"), WriteRule::kReplace);

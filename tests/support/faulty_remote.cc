@@ -98,7 +98,7 @@ namespace {
 std::unique_ptr<Remote> WithHastyRetries(std::unique_ptr<Remote> inner, FaultScript script) {
   RetryPace pace;
   pace.wait = [](double) { return Result<>(); };
-  return WithRetries(WithFaults(std::move(inner), std::move(script)), TransferOptions{.retries = 20}, nullptr, pace);
+  return WithRetries(WithFaults(std::move(inner), std::move(script)), TransferOptions{.retries = 20}, {}, pace);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Code that runs in a process of its own: a stop that was requested cannot be taken back.
+// Code that runs in a process of its own, for what cannot be taken back in this one.
 #pragma once
 
 #include <doctest/doctest.h>

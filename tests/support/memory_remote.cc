@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <ctime>
 
-#include "core/parallel.h"
 #include "remote/remote_key.h"
 
 namespace wdelta {
@@ -42,7 +41,7 @@ void MemoryStore::Erase(const std::string& key) {
 
 class MemoryRemote final : public Remote {
  public:
-  explicit MemoryRemote(std::shared_ptr<MemoryStore> store) : store_(std::move(store)) {}
+  MemoryRemote(std::shared_ptr<MemoryStore> store, const StopToken& stop) : store_(std::move(store)), stop_(stop) {}
 
   const std::string& url() const override { return url_; }
 
@@ -114,7 +113,7 @@ class MemoryRemote final : public Remote {
 
  private:
   Result<> Begin(std::string_view method, const std::string& key) {
-    if (StopRequested() && method != "remove") return Error{ErrorKind::kInterrupted, "interrupted"};
+    if (method != "remove") WD_TRY(stop_.Check());
     WD_TRY(CheckKey(key));
     const std::lock_guard lock(store_->mutex_);
     ++store_->calls_[std::string(method)];
@@ -122,11 +121,12 @@ class MemoryRemote final : public Remote {
   }
 
   const std::shared_ptr<MemoryStore> store_;
+  const StopToken stop_;
   const std::string url_ = "memory://";
 };
 
-std::unique_ptr<Remote> OpenMemoryRemote(std::shared_ptr<MemoryStore> store) {
-  return std::make_unique<MemoryRemote>(std::move(store));
+std::unique_ptr<Remote> OpenMemoryRemote(std::shared_ptr<MemoryStore> store, const StopToken& stop) {
+  return std::make_unique<MemoryRemote>(std::move(store), stop);
 }
 
 }  // namespace wdelta

@@ -43,6 +43,6 @@ class MemoryStore {
   uint64_t versions_ = 0;
 };
 
-std::unique_ptr<Remote> OpenMemoryRemote(std::shared_ptr<MemoryStore> store);
+std::unique_ptr<Remote> OpenMemoryRemote(std::shared_ptr<MemoryStore> store, const StopToken& stop = {});
 
 }  // namespace wdelta

@@ -39,16 +39,17 @@ struct Keys {
   Setting token{"AWS_SESSION_TOKEN", "token-canary"};
 };
 
-inline std::unique_ptr<Remote> Open(const std::string& url, const TransferOptions& options, const NoteSink& note = {}) {
-  auto remote = OpenS3Remote(url, options, note);
+inline std::unique_ptr<Remote> Open(const std::string& url, const TransferOptions& options,
+                                    const Context& context = {}) {
+  auto remote = OpenS3Remote(url, options, context);
   REQUIRE_OK(remote);
   return std::move(*remote);
 }
 
-inline std::unique_ptr<Remote> OpenAt(const ScriptedServer& server, const NoteSink& note = {}) {
+inline std::unique_ptr<Remote> OpenAt(const ScriptedServer& server, const Context& context = {}) {
   TransferOptions options;
   options.endpoint = server.url();
-  return Open("s3://bucket/run7", options, note);
+  return Open("s3://bucket/run7", options, context);
 }
 
 inline std::string ErrorXml(const std::string& code, const std::string& more = "") {

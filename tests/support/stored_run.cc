@@ -4,6 +4,7 @@
 
 #include "canonical/version.h"
 #include "canonical/whole_version.h"
+#include "foreign/canonical_index.h"
 #include "support/expect.h"
 #include "sync/object_transfer.h"
 #include "wdelta.h"
@@ -97,7 +98,7 @@ void StoredRun::Publish(uint16_t step, bool whole) {
   if (whole) {
     const Result<Checkpoint> checkpoint = Checkpoint::Open(next, {}, [](const std::string&) {});
     REQUIRE_OK(checkpoint);
-    const Result<WholeVersion> wrapped = WrapWholeVersion(*checkpoint, version);
+    const Result<WholeVersion> wrapped = WrapWholeVersion(*checkpoint, version, {});
     REQUIRE_OK(wrapped);
     for (const auto& [name, content] : TreeOfStep(step)) put(name, content);
     put(kSumsFile, wrapped->sums);

@@ -55,7 +55,7 @@ class ToAndFro {
     REQUIRE_OK(number);
     std::shared_ptr<const Record> tip;
     if (*number > 0) tip = *history.Read(*number);
-    const auto pack = InspectPack(folder_ / name, Trust::kWhole);
+    const auto pack = InspectPack(folder_ / name, Trust::kWhole, {});
     REQUIRE_OK(pack);
     const auto committed = CommitPack(history, tip.get(), *pack, {RandomHex(16), {}}, false, 1, {});
     REQUIRE_OK(committed);

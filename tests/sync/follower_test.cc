@@ -22,7 +22,7 @@ class Stand {
       options.wish.named = true;
       options.wish.revision = *ParseRevision(revision);
     }
-    WD_ASSIGN(Replica replica, Replica::Open(run.folder() / "r", 0));
+    WD_ASSIGN(Replica replica, Replica::Open(run.folder() / "r", 0, {}));
     HistoryLineage lineage(run.remote(), replica.PacksPath(), 1, context);
     return Follower(lineage, replica, options, context).Run();
   }
@@ -168,7 +168,7 @@ TEST_CASE("the current copy is not a base if it was changed, and what is made fr
 // A copy in the middle of being patched from record 1 to record 2: its journal is complete, and nothing of it is
 // carried out; or half of it is.
 void InterruptPatch(Stand& stand, bool carried_out) {
-  Result<Replica> replica = Replica::Open(stand.run.folder() / "r", 0);
+  Result<Replica> replica = Replica::Open(stand.run.folder() / "r", 0, {});
   REQUIRE_OK(replica);
   const ReplicaCopy copy = *replica->current();
   REQUIRE_OK(replica->BeginPatching(copy));

@@ -127,7 +127,7 @@ TEST_CASE("whatever is fetched through faults is right") {
     const auto remote =
         WithRetries(WithFaults(OpenMemoryRemote(stored.store),
                                AtRandom(seed + round, {Fault::kFail, Fault::kCutShort, Fault::kFlipBit}, 5)),
-                    options, [](const std::string&) {}, {[](double) { return Result<>(); }, [] { return 0.0; }});
+                    options, {}, {[](double) { return Result<>(); }, [] { return 0.0; }});
     uint64_t wire_bytes = 0;
     const Result<> fetched = packs.Fetch(*remote, stored.way, 2, {}, &wire_bytes);
     if (!fetched.ok()) CHECK(fetched.error().kind == ErrorKind::kIntegrity);

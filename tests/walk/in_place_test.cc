@@ -1,13 +1,16 @@
 // Patching in place, and the journal behind it. That it survives being killed is shown by crash/kill_points.py.
 #include "walk/in_place.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <filesystem>
 
 #include "support/expect.h"
 #include "support/random_checkpoint.h"
+#include "walk/chain.h"
 #include "walk/journal.h"
+#include "wdelta.h"
 
 namespace wdelta {
 namespace {
@@ -25,6 +28,11 @@ Result<ApplyReport> Patch(const ScratchFolder& folder, const std::string& base,
   ApplyRequest request{.base = folder / base, .in_place = true, .durable = true};
   for (const std::string& delta : deltas) request.deltas.push_back(folder / delta);
   return Apply(request, {.threads = 2});
+}
+
+Result<std::string> Recover(const std::string& checkpoint) {
+  WD_ASSIGN(Journal journal, Journal::Open(checkpoint, true));
+  return journal.Recover();
 }
 
 void MakePack(const ScratchFolder& folder, const std::string& base, const std::string& next) {
@@ -126,6 +134,64 @@ TEST_CASE("two at a time do not work on one checkpoint") {
   CHECK_FAILS(report, ErrorKind::kBusy, "another process is patching");
 }
 
+TEST_CASE("a shard that is open or mapped is refused by the name of the process that uses it") {
+  const Steps steps;
+  const std::string path = steps.folder / "1/b.safetensors";
+  const std::string self = "is in use by process " + std::to_string(getpid());
+  const Tree before = steps.folder.TreeOf();
+  std::optional<File> open_file;
+  open_file.emplace(std::move(*File::OpenForRead(path)));
+  CHECK_FAILS(Patch(steps.folder, "1", {"12.wdp"}), ErrorKind::kRefused, self);
+  void* const mapped = mmap(nullptr, 8, PROT_READ, MAP_SHARED, open_file->descriptor(), 0);
+  REQUIRE(mapped != MAP_FAILED);
+  open_file.reset();  // the mapping alone is enough
+  CHECK_FAILS(Patch(steps.folder, "1", {"12.wdp"}), ErrorKind::kRefused, self);
+  CHECK(steps.folder.TreeOf() == before);
+  munmap(mapped, 8);
+  REQUIRE_OK(Patch(steps.folder, "1", {"12.wdp"}));
+}
+
+TEST_CASE("a change that does not fit into the journal is made in parts, with the same result") {
+  const Steps steps;
+  const auto opened =
+      OpenPacks(steps.folder / "1", {steps.folder / "12.wdp", steps.folder / "23.wdp"}, {}, Trust::kWhole, {});
+  REQUIRE_OK(opened);
+  const auto rebuilt = PatchInPlace(*opened, steps.folder / "1", true, {.threads = 2}, 0);
+  REQUIRE_OK(rebuilt);
+  CHECK(steps.folder.TreeOf("1") == steps.folder.TreeOf("3"));
+  const auto expected = Checkpoint::Open(steps.folder / "3", {}, [](const std::string&) {});
+  CHECK(rebuilt->proof.state() == ProveCheckpoint(*expected, {})->state());
+}
+
+TEST_CASE("a base that is not the right one is refused before a byte of it changes, and leaves no journal") {
+  const Steps steps;
+  const Tree before = steps.folder.TreeOf();
+  CHECK_FAILS(Patch(steps.folder, "1", {"23.wdp"}), ErrorKind::kConflict, "made for base");
+  CHECK(steps.folder.TreeOf() == before);
+}
+
+TEST_CASE("a segment and the list of its files are carried out together or not at all") {
+  for (const bool has_segment : {true, false}) {
+    CAPTURE(has_segment);
+    const ScratchFolder folder;
+    folder.Write("m/a.safetensors", "0123456789");
+    folder.Write("m/config.json", "old");
+    {
+      auto journal = Journal::Open(folder / "m", true);
+      REQUIRE_OK(journal);
+      REQUIRE_OK(journal->Add("a.safetensors", 2, 4, 2, {false, {0, 1}, {'a', 'b', 'c', 'd'}}));
+      REQUIRE_OK(journal->Stage("config.json", 3)->WriteAt(0, AsBytes("new")));
+    }
+    ByteWriter list;
+    list.Varint(1), list.Text("config.json"), list.Varint(0);
+    folder.Write("m/.wdelta-apply/ready", AsText(list.bytes()));
+    if (has_segment) folder.Copy("m/.wdelta-apply/segment.new", "m/.wdelta-apply/segment");
+    REQUIRE_OK(Recover(folder / "m"));
+    CHECK(folder.TreeOf("m") == (has_segment ? Tree{{"a.safetensors", "01abcd6789"}, {"config.json", "new"}}
+                                             : Tree{{"a.safetensors", "0123456789"}, {"config.json", "old"}}));
+  }
+}
+
 TEST_CASE("a journal that is not committed changes nothing and is dropped") {
   const Steps steps;
   const Tree before = steps.folder.TreeOf("1");
@@ -136,7 +202,7 @@ TEST_CASE("a journal that is not committed changes nothing and is dropped") {
     REQUIRE_OK(journal->Stage("config.json", 10));
   }
   CHECK(Journal::Exists(steps.folder / "1"));
-  REQUIRE_OK(RecoverInPlace(steps.folder / "1", true));
+  REQUIRE_OK(Recover(steps.folder / "1"));
   CHECK_FALSE(Journal::Exists(steps.folder / "1"));
   CHECK(steps.folder.TreeOf("1") == before);
 }
@@ -154,7 +220,7 @@ TEST_CASE("a complete segment mends a block that was torn, and replaying it twic
   for (const char* torn : {"0123456789", "01ab456789", "01aXXd6789", "01abcd6789"}) {
     folder.Write("m/a.safetensors", torn);
     folder.Write("m/.wdelta-apply/segment", segment);
-    REQUIRE_OK(RecoverInPlace(folder / "m", true));
+    REQUIRE_OK(Recover(folder / "m"));
     CHECK(folder.TreeOf("m") == Tree{{"a.safetensors", "01abcd6789"}});
   }
 }
@@ -170,7 +236,7 @@ TEST_CASE("a journal whose segment is damaged is refused and kept") {
   std::string segment = folder.Read("m/.wdelta-apply/segment.new");
   segment.back() = 'X';
   folder.Write("m/.wdelta-apply/segment", segment);
-  CHECK_FAILS(RecoverInPlace(folder / "m", true), ErrorKind::kIntegrity, "is damaged");
+  CHECK_FAILS(Recover(folder / "m"), ErrorKind::kIntegrity, "is damaged");
   CHECK(folder.Read("m/a.safetensors") == "0123456789");
   CHECK(Journal::Exists(folder / "m"));
 }
@@ -199,7 +265,7 @@ TEST_CASE("a commit that was interrupted after any of its renames is carried out
       REQUIRE_OK(Rename(folder / "m/.wdelta-apply/new/deep/new.txt", folder / "m/deep/new.txt", false));
     }
     if (done >= 3) folder.Remove("m/gone.txt");
-    REQUIRE_OK(RecoverInPlace(folder / "m", true));
+    REQUIRE_OK(Recover(folder / "m"));
     CHECK(folder.TreeOf("m") == Tree{{"a.safetensors", "new"}, {"deep/", ""}, {"deep/new.txt", "new"}});
   }
 }
@@ -214,12 +280,12 @@ TEST_CASE("a journal with names that lead out of its checkpoint is refused") {
     REQUIRE_OK(journal->Add("../victim.safetensors", 2, 4, 2, {false, {0}, {'a', 'b'}}));
   }
   folder.Copy("m/.wdelta-apply/segment.new", "m/.wdelta-apply/segment");
-  CHECK_FAILS(RecoverInPlace(folder / "m", true), ErrorKind::kRefused, "leads out");
+  CHECK_FAILS(Recover(folder / "m"), ErrorKind::kRefused, "leads out");
   folder.Remove("m/.wdelta-apply/segment");
   ByteWriter commit;
   commit.Varint(0), commit.Varint(1), commit.Text("../victim.safetensors");
   folder.Write("m/.wdelta-apply/commit", AsText(commit.bytes()));
-  CHECK_FAILS(RecoverInPlace(folder / "m", true), ErrorKind::kRefused, "leads out");
+  CHECK_FAILS(Recover(folder / "m"), ErrorKind::kRefused, "leads out");
   CHECK(folder.Read("victim.safetensors") == "0123456789");
 }
 
@@ -250,7 +316,7 @@ TEST_CASE("a half-patched checkpoint is finished from the pack that the journal 
     {
       const auto journal = Journal::Open(folder / "1", true);
       REQUIRE_OK(journal);
-      REQUIRE_OK(journal->KeepPack(*File::OpenForRead(folder / "12.wdp")));
+      folder.Copy("12.wdp", "1/.wdelta-apply/pack");
     }
     REQUIRE_OK(Patch(folder, "1", {"xor"}));
     CHECK(folder.TreeOf("1") == folder.TreeOf("2"));

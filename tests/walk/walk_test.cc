@@ -6,6 +6,7 @@
 
 #include "support/expect.h"
 #include "support/random_checkpoint.h"
+#include "wdelta.h"
 
 namespace wdelta {
 namespace {

@@ -192,10 +192,32 @@ TEST_CASE("counts and shares are short, and small ones are not lost") {
   CHECK(ShortCount(999'499) == "999 k");
   CHECK(ShortCount(999'999) == "1.00 M");
   CHECK(ShortCount(UINT64_MAX) == "18.4 E");
-  CHECK(FinePercent(0, 5) == "0 %");
-  CHECK(FinePercent(1, 1000) == "0.100 %");
-  CHECK(FinePercent(1, 1'000'000) == "0.000100 %");
-  CHECK(FinePercent(1, 100'000'000'000) == "1e-09 %");
+}
+
+TEST_CASE("a share has two decimals, and is never a false 0 or 100") {
+  CHECK(Percent(3, 0) == "-");
+  CHECK(Percent(0, 5) == "0 %");
+  CHECK(Percent(5, 5) == "100 %");
+  CHECK(Percent(1, 3) == "33.33 %");
+  CHECK(Percent(1, 1'000'000) == "<0.01 %");
+  CHECK(Percent(999'999, 1'000'000) == ">99.99 %");
+  CHECK(Percent(7, 2) == "350 %");
+}
+
+TEST_CASE("with digits, a share shows so many of what is there, or of what is missing") {
+  CHECK(Percent(3, 0, 3) == "-");
+  CHECK(Percent(0, 5, 3) == "0 %");
+  CHECK(Percent(5, 5, 3) == "100 %");
+  CHECK(Percent(1, 3, 3) == "33.33 %");
+  CHECK(Percent(1, 1000, 3) == "0.100 %");
+  CHECK(Percent(1, 1'000'000, 3) == "0.000100 %");
+  CHECK(Percent(1, 100'000'000'000, 3) == "1.00e-09 %");
+  CHECK(Percent(999, 1000, 3) == "99.900 %");
+  CHECK(Percent(999'999, 1'000'000, 3) == "99.999900 %");
+  CHECK(Percent(99'999'999'999, 100'000'000'000, 3) == ">99.99999 %");
+  CHECK(Percent(1, 1'000'000, 1) == "0.0001 %");
+  CHECK(Percent(1, 50, 1) == "2.00 %");
+  CHECK(Percent(7, 2, 3) == "350 %");
 }
 
 }  // namespace wdelta

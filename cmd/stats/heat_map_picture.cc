@@ -1,14 +1,18 @@
-#include "stats/heat_map_colours.h"
-
+// The heat map as a picture, alone in its file or as a piece of the page, and its colours.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "markup.h"
+#include "stats/heat_map.h"
+#include "stats/stats_words.h"
+
 namespace wdelta {
 
 namespace {
 
+constexpr double kMargin = 28, kBetween = 26;
 constexpr double kPi = 3.14159265358979323846;
 
 struct Colour {
@@ -62,11 +66,16 @@ std::string StepColours(bool much_is_dark) {
   return style;
 }
 
-}  // namespace
-
-int HeatStep(double position) {
-  return std::clamp(static_cast<int>(position * kHeatSteps), 0, kHeatSteps - 1);
+// What is shown where a map cannot be.
+HeatMapBlock NoTensors(const StatsReport& report) {
+  const std::string why = report.has_tensors() ? "There is no tensor to draw: neither side has any."
+                                               : "Records say how much changed, but not where.";
+  const std::string hint = report.has_tensors() ? "" : "Give two checkpoints, or one delta, to see layers and modules.";
+  return {460, 44, "No heat map",
+          fmt::format(R"(<text y="14">{}</text><text class="small" y="36">{}</text>)", why, hint)};
 }
+
+}  // namespace
 
 std::string HeatMapStyle() {
   return R"(.heat text{font:12px system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;fill:#1c2128}
@@ -91,6 +100,47 @@ std::string HeatMapStyle() {
 .heat .absent path{stroke:#39414a}
 )" + StepColours(false) +
          "}\n";
+}
+
+std::string InlineSvg(const HeatMapBlock& block) {
+  return fmt::format(
+             R"(<svg class="heat" role="img" aria-label="{0}" width="{1:.0f}" height="{2:.0f}" viewBox="0 0 {1:.0f} {2:.0f}">)",
+             block.label, block.width, block.height) +
+         '\n' + block.body + "</svg>\n";
+}
+
+std::string HeatMapSvg(const StatsReport& report) {
+  HeatMap map = DrawHeatMap(report);
+  const std::string subject = SubjectText(report, [](const std::string& name) { return MarkupText(name, 40); });
+  double width = 480, y = kMargin + 40;
+  std::string body;
+  const auto place = [&](const HeatMapBlock& block, double x) {
+    body += fmt::format("<g transform=\"translate({:.0f} {:.0f})\">\n", kMargin + x, y) + block.body + "</g>\n";
+    width = std::max(width, x + block.width);
+  };
+  if (map.grids.empty()) {
+    map.grids.push_back(NoTensors(report));
+  } else {
+    place(map.scale, 0);
+    place(map.marks, map.scale.width + kBetween);
+    y += map.scale.height + kBetween;
+  }
+  for (const HeatMapBlock& grid : map.grids) {
+    place(grid, 0);
+    y += grid.height + kBetween;
+  }
+  width += 2 * kMargin;
+  const double height = y - kBetween + kMargin;
+  return fmt::format(
+             R"(<svg xmlns="http://www.w3.org/2000/svg" class="heat" role="img" aria-labelledby="name" width="{0:.0f}" )"
+             R"(height="{1:.0f}" viewBox="0 0 {0:.0f} {1:.0f}">)",
+             width, height) +
+         "\n<title id=\"name\">Share of elements changed, by layer and module: " + subject + "</title>\n<style>\n" +
+         HeatMapStyle() + "</style>\n" +
+         fmt::format(R"(<rect class="paper" width="{:.0f}" height="{:.0f}"/>)", width, height) +
+         fmt::format(R"(<text class="title" x="{0}" y="{1}">Where the changes are</text>)", kMargin, kMargin + 8) +
+         fmt::format(R"(<text class="small" x="{0}" y="{1}">{2}</text>)", kMargin, kMargin + 26, subject) + '\n' +
+         body + "</svg>\n";
 }
 
 }  // namespace wdelta
