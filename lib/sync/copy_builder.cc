@@ -90,9 +90,8 @@ std::vector<Base> CopyBuilder::Bases(bool numbered) const {
   if (const std::optional<ReplicaCopy>& copy = replica_.unfinished()) {
     if (half_) offer(half_->path(), std::nullopt, half_->state(), false);
     offer(replica_.PathOf(*copy), number_of(*copy), copy->state, true);
-  } else if (replica_.copies().empty() && !options_.base.empty()) {
-    offer(options_.base, std::nullopt, std::nullopt, false);
   }
+  if (bases.empty() && !options_.base.empty()) offer(options_.base, std::nullopt, std::nullopt, false);
   return bases;
 }
 

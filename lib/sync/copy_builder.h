@@ -12,7 +12,7 @@ namespace wdelta {
 struct BuildOptions {
   bool in_place = false;  // patch a copy, and keep no other
   unsigned keep = 2;      // copies
-  std::string base;       // a checkpoint to begin with if the folder has no copy; may be empty
+  std::string base;       // a checkpoint to begin with if the folder has no copy that is one; may be empty
 };
 
 class CopyBuilder {

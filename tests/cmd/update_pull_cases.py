@@ -202,9 +202,15 @@ def changed_copy(t):
     flip(t.path("r/current/m-1.safetensors"))
     checkpoint(t, "run/3", 3)
     publish(t, "run/3", "--base", "run/2")
-    value = pull(t, "r")
+    value = pull(t, "r", "--keep", "3")
     assert any("building from something else" in note for note in value["notes"]), value["notes"]
     expect_current(t, "r", "run/3")
+    flip(t.path("r/current/m-1.safetensors"))
+    checkpoint(t, "run/4", 4)
+    publish(t, "run/4", "--base", "run/3")
+    pull(t, "r", code=5)  # nothing in the store is whole, and nothing else is here
+    pull(t, "r", "--base", "run/0")
+    expect_current(t, "r", "run/4")
 
 
 @test("a pull of versions that is killed at any point leaves the old or the new one, and the next one finishes")

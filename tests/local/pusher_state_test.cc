@@ -12,7 +12,7 @@ namespace wdelta {
 namespace {
 
 PusherState Open(const ScratchFolder& folder) {
-  Result<PusherState> home = PusherState::Open(folder / "ckpt", "memory://", "", 0);
+  Result<PusherState> home = PusherState::Open(folder / "ckpt", "memory://", "", 0, {});
   REQUIRE_OK(home);
   return std::move(*home);
 }
@@ -111,8 +111,8 @@ TEST_CASE("the state files of earlier pushes are read") {
 TEST_CASE("only one push at a time uses the folder") {
   const ScratchFolder folder;
   const PusherState home = Open(folder);
-  CHECK_FAILS(PusherState::Open(folder / "ckpt", "memory://", "", 0), ErrorKind::kBusy, "");
-  REQUIRE_OK(PusherState::Open(folder / "ckpt", "memory://other", "", 0));
+  CHECK_FAILS(PusherState::Open(folder / "ckpt", "memory://", "", 0, {}), ErrorKind::kBusy, "");
+  REQUIRE_OK(PusherState::Open(folder / "ckpt", "memory://other", "", 0, {}));
 }
 
 }  // namespace wdelta

@@ -3,7 +3,7 @@
 #include "pack/container.h"
 #include "support/expect.h"
 #include "support/random_checkpoint.h"
-#include "walk/outbound.h"
+#include "walk/write_delta.h"
 
 namespace wdelta {
 

@@ -72,7 +72,7 @@ TEST_CASE("a body is sent from its source") {
 
 TEST_CASE("an error of the source that a body comes from is the error of the request") {
   const ScriptedServer server([](const SeenRequest&) { return HttpText(200, "", ""); });
-  HttpClient client({});
+  HttpClient client({}, {});
   struct Unreadable final : ByteSource {
     uint64_t size() const override { return 5; }
     Result<> ReadAt(uint64_t, MutableByteSpan) const override { return Error{ErrorKind::kIntegrity, "ends too early"}; }

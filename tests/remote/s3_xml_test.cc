@@ -8,7 +8,7 @@ namespace wdelta {
 
 namespace {
 
-Result<S3Listing> Listing(const std::string& text) {
+Result<S3Listing> ParsedListing(const std::string& text) {
   return ReadS3Listing(AsBytes(text));
 }
 
@@ -22,7 +22,7 @@ std::string Repeated(const std::string& text, size_t count) {
 }  // namespace
 
 TEST_CASE("a listing is read with its keys decoded") {
-  const auto listing = Listing(R"(<?xml version="1.0" encoding="UTF-8"?>
+  const auto listing = ParsedListing(R"(<?xml version="1.0" encoding="UTF-8"?>
 <ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Name>b</Name><Prefix>run7%2F</Prefix>
 <KeyCount>2</KeyCount><MaxKeys>2</MaxKeys><IsTruncated>true</IsTruncated><EncodingType>url</EncodingType>
 <Contents><Key>run7%2Fa+b</Key><LastModified>2013-05-24T00:00:00.000Z</LastModified><ETag>&quot;x&quot;</ETag>
@@ -40,7 +40,7 @@ TEST_CASE("a listing is read with its keys decoded") {
 }
 
 TEST_CASE("keys of a listing that is not encoded are taken as they are, entities resolved") {
-  const auto listing = Listing(
+  const auto listing = ParsedListing(
       "<ListBucketResult><IsTruncated>false</"
       "IsTruncated><Contents><Key>a%2F&amp;&lt;&gt;&apos;&quot;&#47;&#xe4;&#x1F600;"
       "</Key><Size>0</Size></Contents></ListBucketResult>");
@@ -52,8 +52,8 @@ TEST_CASE("keys of a listing that is not encoded are taken as they are, entities
 
 TEST_CASE("a listing without a key, without a size, with a bad number or a bad escape is refused") {
   const auto with = [](const std::string& contents) {
-    return Listing("<ListBucketResult><EncodingType>url</EncodingType><Contents>" + contents +
-                   "</Contents></ListBucketResult>");
+    return ParsedListing("<ListBucketResult><EncodingType>url</EncodingType><Contents>" + contents +
+                         "</Contents></ListBucketResult>");
   };
   REQUIRE_OK(with("<Key>a</Key><Size>1</Size>"));
   CHECK_FAILS(with("<Size>1</Size>"), ErrorKind::kIntegrity, "no key or no size");
@@ -62,8 +62,8 @@ TEST_CASE("a listing without a key, without a size, with a bad number or a bad e
   CHECK_FAILS(with("<Key>a</Key><Size>18446744073709551616</Size>"), ErrorKind::kIntegrity, "no number");
   CHECK_FAILS(with("<Key>a%2</Key><Size>1</Size>"), ErrorKind::kIntegrity, "badly encoded");
   CHECK_FAILS(with("<Key>a%zz</Key><Size>1</Size>"), ErrorKind::kIntegrity, "badly encoded");
-  CHECK_FAILS(Listing("<Error><Code>x</Code></Error>"), ErrorKind::kIntegrity, "no listing");
-  CHECK_FAILS(Listing("<html><body>welcome</body></html>"), ErrorKind::kIntegrity, "no listing");
+  CHECK_FAILS(ParsedListing("<Error><Code>x</Code></Error>"), ErrorKind::kIntegrity, "no listing");
+  CHECK_FAILS(ParsedListing("<html><body>welcome</body></html>"), ErrorKind::kIntegrity, "no listing");
 }
 
 TEST_CASE("an error is told from other documents") {

@@ -4,6 +4,7 @@
 
 #include "canonical/version.h"
 #include "canonical/whole_version.h"
+#include "foreign/canonical_index.h"
 #include "support/expect.h"
 #include "sync/object_transfer.h"
 #include "wdelta.h"

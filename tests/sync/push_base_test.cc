@@ -1,6 +1,7 @@
 #include "sync/push_base.h"
 
 #include "support/pushed_run.h"
+#include "walk/rebuild.h"
 #include "walk/walk.h"
 
 namespace wdelta {
@@ -12,7 +13,7 @@ Result<std::string> Choose(const PushedRun& run, PushOptions options) {
   run.WriteModel("next", 77);
   options.source = run.folder / "next";
   Session session = run.Open();
-  WD_ASSIGN(PusherState home, PusherState::Open(options.source, session.url(), options.mirror, 0));
+  WD_ASSIGN(PusherState home, PusherState::Open(options.source, session.url(), options.mirror, 0, {}));
   WD_ASSIGN(const Checkpoint source, Checkpoint::Open(options.source, {}, run.context.note));
   WD_ASSIGN(const uint64_t tip, session.history().FindTip());
   std::shared_ptr<const Record> record;
