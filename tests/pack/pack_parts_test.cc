@@ -23,7 +23,7 @@ std::vector<ContainerPart> WriteParts(const Checkpoint* base, const Checkpoint& 
 }
 
 void CheckParts(const std::string& path, const std::vector<ContainerPart>& parts, uint64_t most) {
-  const auto reader = OpenDelta(path, Trust::kWhole);
+  const auto reader = OpenDelta(path, Trust::kWhole, {});
   REQUIRE_OK(reader);
   const auto cuts = (*reader)->CutPoints(most);
   REQUIRE_OK(cuts);
@@ -33,11 +33,11 @@ void CheckParts(const std::string& path, const std::vector<ContainerPart>& parts
   uint64_t at = 0;
   for (size_t i = 0; i < parts.size(); ++i) {
     CHECK(at == (*cuts)[i]);
-    CHECK(parts[i].sha256 == *DigestSource(FileSlice(*file, at, parts[i].bytes)));
+    CHECK(parts[i].sha256 == *DigestSource(FileSlice(*file, at, parts[i].bytes), {}));
     at += parts[i].bytes;
   }
   CHECK(at == (*reader)->bytes());
-  CHECK((*reader)->sha256() == *DigestSource(FileSlice(*file, 0, at)));
+  CHECK((*reader)->sha256() == *DigestSource(FileSlice(*file, 0, at), {}));
 }
 
 }  // namespace

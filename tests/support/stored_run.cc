@@ -52,9 +52,9 @@ void StoredRun::Push(uint16_t step, bool anchor) {
     request = {.inputs = {folder_ / ("run/" + std::to_string(*records_.back().entry.step)), next}, .output = pack};
   const Result<PackReport> packed = Pack(request, {});
   REQUIRE_OK(packed);
-  Result<Way> way = DescribePack(pack, {});
-  REQUIRE_OK(way);
-  REQUIRE_OK(UploadPack(*remote_, pack, *way, 1, {}));
+  const Result<ReadyPack> ready = CheckPack(pack, {});
+  REQUIRE_OK(ready);
+  REQUIRE_OK(UploadPack(*remote_, *ready, 1, {}));
   folder_.Remove("pack.wdp");
 
   Record record;
@@ -71,8 +71,8 @@ void StoredRun::Push(uint16_t step, bool anchor) {
   entry.elements_total = packed->totals.elements_total;
   entry.elements_changed = packed->totals.elements_changed;
   entry.bytes_total = packed->totals.bytes_total;
-  way->from = anchor ? 0 : entry.number - 1;
-  (anchor ? entry.anchor : entry.delta) = *way;
+
+  (anchor ? entry.anchor : entry.delta) = ready->AsWay(anchor ? 0 : entry.number - 1);
   if (!records_.empty()) record.previous = records_.back().entry.record;
   if (!anchor) record.base_state = records_.back().entry.state;
   if (!anchor) record.base_fingerprint = records_.back().entry.fingerprint;
@@ -98,7 +98,7 @@ void StoredRun::Publish(uint16_t step, bool whole) {
   if (whole) {
     const Result<Checkpoint> checkpoint = Checkpoint::Open(next, {}, [](const std::string&) {});
     REQUIRE_OK(checkpoint);
-    const Result<WholeVersion> wrapped = WrapWholeVersion(*checkpoint, version, {});
+    const Result<WholeVersion> wrapped = WrapWholeVersion(*checkpoint, DigestFiles(*checkpoint, {})->files, version);
     REQUIRE_OK(wrapped);
     for (const auto& [name, content] : TreeOfStep(step)) put(name, content);
     put(kSumsFile, wrapped->sums);
