@@ -131,9 +131,9 @@ def expect_files(found, wanted, what):
 
 # ---- the program reads what was made here ----
 
-def unproved(talk):
-    """Whether the program says that the base of a delta is not proved."""
-    return any(line.startswith("wdelta: ") and "prove" in line and "base" in line for line in talk.splitlines())
+def unverified(talk):
+    """Whether the program says that the base of a delta cannot be verified."""
+    return any(line.startswith("wdelta: ") and "verified" in line and "base" in line for line in talk.splitlines())
 
 
 def check_good(place, vector):
@@ -144,8 +144,8 @@ def check_good(place, vector):
     talk = place.must("apply", base, *deltas, "-o", out)
     expect_files(contents(out), wanted, "'apply' gives another result")
     if vector.warns is not None:
-        expect(unproved(talk) == vector.warns,
-               ("no warning that the base is not proved: " if vector.warns else "a warning: ") + one_line(talk))
+        expect(unverified(talk) == vector.warns,
+               ("no warning that the base cannot be verified: " if vector.warns else "a warning: ") + one_line(talk))
     kept = place.checkpoint(vector.base)
     for _ in range(2 if vector.again else 1):
         place.must("apply", "--in-place", kept, *deltas)

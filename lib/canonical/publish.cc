@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <ctime>
 
-#include "checkpoint/hex_identity.h"
 #include "canonical/publish_base.h"
 #include "canonical/version_upload.h"
 #include "canonical/whole_version.h"
+#include "checkpoint/hex_identity.h"
 #include "core/stopwatch.h"
 #include "core/text.h"
 #include "foreign/export.h"

@@ -263,7 +263,7 @@ Result<Proof> UnwrapWholeVersion(const std::string& folder, const Context& conte
   const std::vector<FileSum> sums = listed.value_or(std::vector<FileSum>());
   WD_TRY(RestoreIndex(folder, sums));
   OpenedTarget opened;
-  WD_ASSIGN(Checkpoint checkpoint, Checkpoint::Open(folder, {{}, {kSumsFile}}, context.note));
+  WD_ASSIGN(Checkpoint checkpoint, Checkpoint::Open(folder, {}, [](const std::string&) {}));
   opened.base = std::make_unique<Checkpoint>(std::move(checkpoint));
   opened.target = SelfTarget(*opened.base);
   FileHashes hashes(*opened.base);

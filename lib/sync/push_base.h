@@ -3,9 +3,9 @@
 #pragma once
 
 #include "local/pusher_state.h"
+#include "reports.h"
 #include "sync/record_commit.h"
 #include "sync/session.h"
-#include "reports.h"
 
 namespace wdelta {
 

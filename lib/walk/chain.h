@@ -20,8 +20,8 @@ class ChainTarget : public Target {
 Result<std::unique_ptr<ChainTarget>> OpenChain(std::unique_ptr<Target> before,
                                                std::vector<std::unique_ptr<DeltaReader>> deltas);
 
-// The same on the checkpoint at `base`; where the first pack is an anchor, `base` may be empty. Without packs the target
-// is the base itself. The last pack says which files belong to the base; without packs `files` does.
+// The same on the checkpoint at `base`; where the first pack is an anchor, `base` may be empty. Without packs the
+// target is the base itself. The last pack says which files belong to the base; without packs `files` does.
 Result<OpenedTarget> OpenPacks(const std::string& base, const std::vector<std::string>& packs, const FileChoice& files,
                                Trust trust, const Context& context);
 

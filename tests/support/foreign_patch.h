@@ -10,7 +10,7 @@ namespace wdelta {
 
 // The new bytes of a tensor that the delta touches, turned in blocks of `block` bytes.
 inline Result<Bytes> PatchTensor(const ForeignDelta& delta, size_t index, Dtype dtype,
-                                const std::vector<uint64_t>& shape, Bytes bytes, size_t block) {
+                                 const std::vector<uint64_t>& shape, Bytes bytes, size_t block) {
   WD_ASSIGN(const std::unique_ptr<ForeignStream> stream, delta.Open(index, dtype, shape));
   for (size_t at = 0; at < bytes.size(); at += block)
     WD_TRY(stream->Apply(MutableByteSpan(bytes).subspan(at, std::min(block, bytes.size() - at))));

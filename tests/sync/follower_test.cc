@@ -65,7 +65,7 @@ const FollowOptions kInPlace = {.build = {.in_place = true}};
 
 TEST_CASE("in the steady state a pull reads the model once, writes it once, and keeps no pack") {
   Stand stand;
-  for (const uint16_t step : {1, 2, 3}) {
+  for (const uint16_t step : std::vector<uint16_t>{1, 2, 3}) {
     stand.run.Push(step);
     stand.MustFollow();
   }
@@ -105,7 +105,7 @@ TEST_CASE("a file that a server has open keeps its bytes, however many records a
   stand.MustFollow();
   const Result<File> open = File::OpenForRead(stand.run.folder() / "r/current/m-1.safetensors");
   REQUIRE_OK(open);
-  for (const uint16_t step : {2, 3, 4}) {
+  for (const uint16_t step : std::vector<uint16_t>{2, 3, 4}) {
     stand.run.Push(step);
     stand.MustFollow();
   }
@@ -116,7 +116,7 @@ TEST_CASE("a file that a server has open keeps its bytes, however many records a
 
 TEST_CASE("a kept copy is read before it becomes current, and one that was changed is built from something else") {
   Stand stand;
-  for (const uint16_t step : {1, 2}) {
+  for (const uint16_t step : std::vector<uint16_t>{1, 2}) {
     stand.run.Push(step);
     stand.MustFollow();
   }
@@ -188,7 +188,7 @@ TEST_CASE("a copy that was half patched when a pull was killed is never taken fo
         Stand stand;
         stand.run.Push(1);
         stand.MustFollow(kInPlace);
-        for (const uint16_t step : {2, 3}) stand.run.Push(step);
+        for (const uint16_t step : std::vector<uint16_t>{2, 3}) stand.run.Push(step);
         InterruptPatch(stand, carried_out);
         const Result<FollowReport> report = stand.Follow(in_place ? kInPlace : FollowOptions{}, revision);
         REQUIRE_OK(report);
@@ -258,10 +258,10 @@ TEST_CASE("what is gone from the store is planned around, and named if there is 
 
 TEST_CASE("a history that was forked is refused, also where an anchor leads around the record that was pulled") {
   Stand stand;
-  for (const uint16_t step : {1, 2}) stand.run.Push(step);
+  for (const uint16_t step : std::vector<uint16_t>{1, 2}) stand.run.Push(step);
   stand.MustFollow();
   StoredRun fork;
-  for (const uint16_t step : {1, 5}) fork.Push(step);
+  for (const uint16_t step : std::vector<uint16_t>{1, 5}) fork.Push(step);
   fork.Push(6, true);
   for (const auto& [key, object] : fork.store().Objects()) stand.run.store().Put(key, object.bytes);
   CHECK_FAILS(stand.Follow(), ErrorKind::kRefused, "rewritten");
