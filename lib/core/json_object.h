@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/words.h"
+#include "words.h"
 
 namespace wdelta {
 

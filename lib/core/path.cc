@@ -51,7 +51,7 @@ EntryKind KindOf(DIR* stream, const dirent& entry) {
   struct stat status;
   // Some file systems do not say it in the listing.
   if (type == DT_UNKNOWN && fstatat(dirfd(stream), entry.d_name, &status, AT_SYMLINK_NOFOLLOW) == 0)
-    type = IFTODT(status.st_mode);
+    type = static_cast<unsigned char>(IFTODT(status.st_mode));
   if (type == DT_REG) return EntryKind::kFile;
   if (type == DT_DIR) return EntryKind::kFolder;
   return type == DT_LNK ? EntryKind::kLink : EntryKind::kOther;
