@@ -10,7 +10,8 @@ import subprocess
 import time
 
 import tiny
-from harness import Skipped, abandoned_pipe, parse_object, read, test, wait_until_it_works
+from harness import Skipped, abandoned_pipe, parse_object, read, test, wait_until_it_has_read, \
+    wait_until_it_works
 
 COMMANDS = ["diff", "pack", "apply", "push", "pull", "log", "tag", "revert", "gc", "id", "verify", "cat", "doctor",
             "help"]
@@ -369,11 +370,13 @@ def source_changes(t):
     for words in (["diff", "a.safetensors", "b.safetensors"], ["pack", "a.safetensors", "b.safetensors", "-o", "d.wdp"],
                   ["verify", "b.safetensors"]):
         for name in ("a.safetensors", "b.safetensors"):
-            tiny.write_sparse(t.path(name), 1 << 31)
+            tiny.write_sparse(t.path(name), 1 << 32)
         before = set(t.tree())
-        with t.popen(*words, "--json") as process:
-            wait_until_it_works(process)
+        with t.popen(*words, "--json", "--threads", "1") as process:
+            wait_until_it_has_read(process, 1 << 24)  # the first of a long way: the files were looked at, not yet again
+            process.send_signal(signal.SIGSTOP)
             os.utime(t.path("b.safetensors"), (1, 1))
+            process.send_signal(signal.SIGCONT)
             out, err = process.communicate(timeout=120)
         assert process.returncode == 5, (words, process.returncode, err)
         parse_object(out.decode(), 5)

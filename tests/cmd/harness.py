@@ -184,3 +184,13 @@ def wait_until_it_works(process):
     line = process.stderr.readline().decode()
     assert line.startswith("wdelta: ") and "/s" in line, line
     return line
+
+
+def wait_until_it_has_read(process, size):
+    """Returns when a command has read that many bytes, of whatever files."""
+    done = 0
+    while done < size:
+        assert process.poll() is None, process.stderr.read()
+        with open("/proc/%d/io" % process.pid) as counts:
+            done = int(next(line for line in counts if line.startswith("rchar")).split()[1])
+        time.sleep(0.001)

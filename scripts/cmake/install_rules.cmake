@@ -17,7 +17,7 @@ endforeach()
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/wdelta)
 install(EXPORT wdelta_targets NAMESPACE wdelta:: FILE wdeltaTargets.cmake DESTINATION ${package_dir})
-configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/wdeltaConfig.cmake.in
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/wdeltaConfig.cmake.in
   ${PROJECT_BINARY_DIR}/wdeltaConfig.cmake INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/wdeltaConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/wdeltaConfig.cmake ${PROJECT_BINARY_DIR}/wdeltaConfigVersion.cmake
@@ -25,5 +25,5 @@ install(FILES ${PROJECT_BINARY_DIR}/wdeltaConfig.cmake ${PROJECT_BINARY_DIR}/wde
 
 # The paths in wdelta.pc start from where the file itself lies, so that a staged or moved install works too.
 file(RELATIVE_PATH pc_to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
-configure_file(${PROJECT_SOURCE_DIR}/cmake/wdelta.pc.in ${PROJECT_BINARY_DIR}/wdelta.pc @ONLY)
+configure_file(${CMAKE_CURRENT_LIST_DIR}/wdelta.pc.in ${PROJECT_BINARY_DIR}/wdelta.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/wdelta.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -16,7 +16,8 @@ target_compile_options(wdelta_settings INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Woverloaded-virtual
   -Wno-trigraphs  # "?????-model" is a pattern
   # g++ 12 sees overlaps and overflows in std::string and std::vector that are not there.
-  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow>
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds> $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow>
   -Wno-missing-field-initializers  # Error{kind, message} leaves the rest to its defaults
   $<$<BOOL:${WDELTA_WERROR}>:-Werror>
   -fstack-protector-strong
@@ -33,4 +34,20 @@ else()
   target_compile_options(wdelta_settings INTERFACE $<$<CONFIG:Release,RelWithDebInfo>:-U_FORTIFY_SOURCE>
                          $<$<CONFIG:Release,RelWithDebInfo>:-D_FORTIFY_SOURCE=2>)
   target_link_options(wdelta_settings INTERFACE LINKER:--no-undefined LINKER:--as-needed)
+endif()
+
+# The sources with the loops that touch every weight; `perf record` finds no others. All the rest, which reads headers,
+# talks to remotes and words messages, is compiled for size: in half the time, to half the size, and as fast.
+set(WDELTA_LOOPS "/lib/(codec|delta|walk)/|/(digest|foreign[a-z_]*|sparse_parts|tally[a-z_]*)\\.cc$")
+set(WDELTA_SMALL_CODE $<$<CONFIG:Release>:-Os>)
+
+# What is parsed once for each target instead of once for each source. Sources still include what they use: only headers
+# of the standard library belong here, so that a change in ours compiles again what includes it and nothing else.
+set(WDELTA_PRECOMPILED
+  <algorithm> <array> <bit> <charconv> <chrono> <cmath> <cstdint> <cstdlib> <cstring> <filesystem> <functional> <map>
+  <memory> <mutex> <optional> <set> <span> <string> <string_view> <unistd.h> <utility> <vector>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  # CMake would write '-include FILE', for which clang-tidy and clangd take FILE.gch, which they cannot read. Handed on
+  # to the preprocessor, it is the precompiled header for g++ and an ordinary one for them. -fpch-preprocess is for ccache.
+  set(CMAKE_CXX_COMPILE_OPTIONS_USE_PCH -fpch-preprocess -Xpreprocessor -include -Xpreprocessor <PCH_HEADER>)
 endif()

@@ -16,7 +16,10 @@ if(WDELTA_TESTS OR WDELTA_FUZZ)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
 endif()
 
+# ccache refuses sources with precompiled headers unless it is told that their macros may be trusted; ours come from the
+# command line alone.
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+    ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE_PROGRAM})
 endif()
