@@ -14,6 +14,8 @@ namespace wdelta {
 
 namespace {
 
+const std::string kFileKey = "file ";  // before a name in the list of what is complete
+
 // Fetches a file in pieces, all of which have the etag of the first.
 Result<> FetchFile(Remote& remote, const std::string& key, const std::string& path, unsigned jobs, ObjectPiece first,
                    const std::function<void(uint64_t)>& came) {
@@ -186,12 +188,12 @@ Result<> VersionStore::Fetch(uint64_t version, const std::vector<VersionFile>& f
   for (const VersionFile& file : files) {
     const std::string key = KeyOf(version, file.name), path = folder + "/" + file.name;
     const std::optional<uint64_t> size = SizeOfFile(path);
-    const bool may_be_here = size && complete.Has(file.name);
+    const bool may_be_here = size && complete.Has(kFileKey + file.name);
     WD_ASSIGN(ObjectPiece first, remote_.Read(key, 0, may_be_here ? 1 : kPieceBytes));
     const std::string mark = first.etag + " " + std::to_string(first.size);
     if (may_be_here) {
       *wire_bytes += first.bytes.size();
-      if (size == first.size && !first.etag.empty() && complete.Text(file.name) == mark) {
+      if (size == first.size && !first.etag.empty() && complete.Text(kFileKey + file.name) == mark) {
         progress.done_bytes += *size;
         continue;
       }
@@ -203,7 +205,7 @@ Result<> VersionStore::Fetch(uint64_t version, const std::vector<VersionFile>& f
       progress.done_bytes += bytes;
       context.progress(progress);
     }));
-    complete.Set(file.name, mark);
+    complete.Set(kFileKey + file.name, mark);
     WD_TRY(complete.Write(list, false));
   }
   return {};

@@ -8,6 +8,21 @@
 
 namespace wdelta {
 
+namespace {
+
+constexpr std::string_view kFormatKey = "format";
+
+Result<> CheckFormat(std::string_view text) {
+  uint64_t format = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), format);
+  const bool is_number = end == text.data() + text.size() && error != std::errc::invalid_argument;
+  if (!is_number || format == 0) return Error{ErrorKind::kIntegrity, "its format is not a version number"};
+  if (error == std::errc{} && format <= StateFile::kFormat) return {};
+  return Error{ErrorKind::kRefused, "format " + std::string(text)};
+}
+
+}  // namespace
+
 Result<StateFile> StateFile::Read(const std::string& path) {
   StateFile state;
   Result<Bytes> read = ReadWholeFile(path, 1 << 20);
@@ -22,20 +37,34 @@ Result<StateFile> StateFile::Read(const std::string& path) {
       WD_ASSIGN(const std::optional<std::string_view> key, json.NextKey());
       if (!key) return json.End();
       const std::string name(*key);
-      WD_ASSIGN(state.values_[name], json.String());
+      WD_ASSIGN(const std::string_view value, json.String());
+      if (name == kFormatKey) {
+        WD_TRY(CheckFormat(value));
+      } else {
+        state.values_[name] = value;
+      }
     }
   };
   Result<> parsed = parse();
   if (parsed.ok()) return state;
   auto error = parsed.TakeError();
-  error->message = "'" + path + "' is damaged: " + error->message;
   error->path = path;
+  if (error->kind == ErrorKind::kRefused) {
+    error->expected = "format " + std::to_string(kFormat);
+    error->found = error->message;
+    error->message = "'" + path + "' was written by a newer wdelta: it has " + error->found + ", and this one reads " +
+                     error->expected;
+    error->hint = "use a wdelta at least as new as the one that wrote it; nothing was changed";
+    return error;
+  }
+  error->message = "'" + path + "' is damaged: " + error->message;
   error->hint = "if nothing else works on that folder, remove this file and run the command again";
   return error;
 }
 
 Result<> StateFile::Write(const std::string& path, bool durable) const {
   JsonObject out;
+  out.SetText(kFormatKey, std::to_string(kFormat));
   for (const auto& [key, value] : values_) out.SetText(key, value);
   const std::string text = out.Text() + '\n';
   WD_ASSIGN(const std::unique_ptr<ByteSink> sink, OpenSink(path, durable));

@@ -1,4 +1,7 @@
 // The small files in which wdelta remembers where a folder stands: one flat JSON object of texts, replaced atomically.
+//
+// The first text, "format", is the version of what the others mean. Files from before there was one are of version 1. A
+// wdelta that meets a newer version touches nothing, because it cannot know what it would destroy.
 #pragma once
 
 #include <map>
@@ -10,7 +13,10 @@ namespace wdelta {
 
 class StateFile {
  public:
-  // A file that is not there is an empty state; one that cannot be understood is kIntegrity.
+  static constexpr uint64_t kFormat = 1;
+
+  // A file that is not there is an empty state. kIntegrity if it cannot be understood, kRefused if it is of a newer
+  // version.
   static Result<StateFile> Read(const std::string& path);
   Result<> Write(const std::string& path, bool durable) const;
 

@@ -33,4 +33,39 @@ TEST_CASE("a state that cannot be understood is refused, not taken for an empty 
   }
 }
 
+TEST_CASE("a state says of which format it is, and one without a format is of the first") {
+  const ScratchFolder folder;
+  const std::string path = folder / "state.json";
+  StateFile state;
+  state.Set("a", "b");
+  REQUIRE_OK(state.Write(path, false));
+  CHECK(folder.Read("state.json") == "{\"format\":\"1\",\"a\":\"b\"}\n");
+  folder.Write("old.json", "{\"a\":\"b\"}\n");
+  for (const char* name : {"state.json", "old.json"}) {
+    const Result<StateFile> read = StateFile::Read(folder / name);
+    REQUIRE_OK(read);
+    CHECK(read->Text("a") == "b");
+    CHECK_FALSE(read->Has("format"));
+  }
+  REQUIRE_OK(StateFile().Write(path, false));
+  CHECK(StateFile::Read(path)->empty());
+}
+
+TEST_CASE("a state of a newer format is refused before anything else of it is looked at") {
+  const ScratchFolder folder;
+  for (const char* text :
+       {R"({"format":"2","a":"b"})", R"({"format":"99999999999999999999999"})", R"({"format":"2","a":[1,{}]})"}) {
+    CAPTURE(text);
+    folder.Write("state.json", text);
+    const Result<StateFile> read = StateFile::Read(folder / "state.json");
+    CHECK_FAILS(read, ErrorKind::kRefused, "was written by a newer wdelta");
+    CHECK(read.error().hint.find("at least as new") != std::string::npos);
+    CHECK(read.error().path == folder / "state.json");
+  }
+  for (const char* text : {R"({"format":"0"})", R"({"format":""})", R"({"format":"1x"})", R"({"format":"-1"})"}) {
+    folder.Write("state.json", text);
+    CHECK_FAILS(StateFile::Read(folder / "state.json"), ErrorKind::kIntegrity, "is damaged");
+  }
+}
+
 }  // namespace wdelta
