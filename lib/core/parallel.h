@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/context.h"
+#include "core/try.h"
 
 namespace wdelta {
 

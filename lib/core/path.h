@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/result.h"
+#include "core/try.h"
 
 namespace wdelta {
 

@@ -1,8 +1,5 @@
 // Errors are values. A function that can fail returns Result<T>: the value, or an Error that says what went wrong.
 // Nothing in the library throws for a bad input, a full disk or a wrong checkpoint.
-//
-//   WD_ASSIGN(const Trailer trailer, ReadTrailer(file));   // the value, or return its error from here
-//   WD_TRY(file.Sync());                                   // go on, or return its error from here
 #pragma once
 
 #include <cstdint>
@@ -78,21 +75,3 @@ class [[nodiscard]] Result<void> {
 };
 
 }  // namespace wdelta
-
-// Each use has a variable of its own, so that one may stand inside another.
-#define WD_CONCAT_(a, b) a##b
-#define WD_CONCAT(a, b) WD_CONCAT_(a, b)
-
-#define WD_TRY_(temporary, expression)                    \
-  do {                                                    \
-    if (auto temporary = (expression); !temporary.ok()) { \
-      return temporary.TakeError();                       \
-    }                                                     \
-  } while (false)
-#define WD_TRY(expression) WD_TRY_(WD_CONCAT(wd_result_, __COUNTER__), expression)
-
-#define WD_ASSIGN_(temporary, declaration, expression) \
-  auto temporary = (expression);                       \
-  if (!temporary.ok()) return temporary.TakeError();   \
-  declaration = std::move(*temporary)
-#define WD_ASSIGN(declaration, expression) WD_ASSIGN_(WD_CONCAT(wd_result_, __COUNTER__), declaration, expression)

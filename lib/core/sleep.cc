@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/stopwatch.h"
+#include "core/try.h"
 
 namespace wdelta {
 

@@ -3,6 +3,10 @@
 #include <unistd.h>
 #include <wdelta/wdelta.h>
 
+#if defined(WD_TRY) || defined(WD_ASSIGN)
+#error "a macro of the library's own reaches the programs that use it"
+#endif
+
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
