@@ -37,7 +37,8 @@ JsonObject BlankFields() {
   return Fields(nullptr);
 }
 
-Result<> CallHook(const std::string& command, const std::string& folder, const PullReport& report) {
+Result<> CallHook(const std::string& command, const std::string& folder, const PullReport& report,
+                  const Context& context) {
   const RecordInfo& record = report.record;
   return RunHook(command,
                  {{"WDELTA_DIR", folder},
@@ -46,7 +47,7 @@ Result<> CallHook(const std::string& command, const std::string& folder, const P
                   {"WDELTA_STEP", record.step ? std::to_string(*record.step) : ""},
                   {"WDELTA_PREVIOUS", report.previous ? std::to_string(*report.previous) : ""},
                   {"WDELTA_STATE", record.state}},
-                 Fields(&report).Text() + '\n');
+                 Fields(&report).Text() + '\n', context);
 }
 
 void PrintPlan(const PullReport& report, Ui& ui) {
@@ -60,7 +61,7 @@ void PrintPlan(const PullReport& report, Ui& ui) {
   }
 }
 
-Result<PullRequest> RequestFrom(const Arguments& arguments) {
+Result<PullRequest> RequestFrom(const Arguments& arguments, const Context& context) {
   PullRequest request;
   request.remote = arguments.operands()[0];
   request.folder = arguments.operands()[1];
@@ -81,16 +82,17 @@ Result<PullRequest> RequestFrom(const Arguments& arguments) {
   WD_ASSIGN(request.lock_wait, ChosenLockWait(arguments));
   WD_ASSIGN(request.transfer, ChosenTransfer(arguments));
   if (const std::string command = arguments.Value("exec"); !command.empty()) {
-    request.hook = [command, folder = request.folder](const PullReport& report) {
-      return CallHook(command, folder, report);
+    request.hook = [command, folder = request.folder, context](const PullReport& report) {
+      return CallHook(command, folder, report, context);
     };
   }
   return request;
 }
 
 Result<int> Run(const Arguments& arguments, Ui& ui) {
-  WD_ASSIGN(const PullRequest request, RequestFrom(arguments));
-  WD_ASSIGN(const PullReport report, Pull(request, ui.MakeContext()));
+  const Context context = ui.MakeContext();
+  WD_ASSIGN(const PullRequest request, RequestFrom(arguments, context));
+  WD_ASSIGN(const PullReport report, Pull(request, context));
   ui.SetFields(Fields(&report));
   ui.SetSeconds({{"download", report.download_seconds}, {"apply", report.apply_seconds}});
   const RecordInfo& record = report.record;

@@ -152,11 +152,11 @@ struct PullRequest {
 };
 WDELTA_EXPORT Result<PullReport> Pull(const PullRequest& request, const Context& context);
 
-// Runs `command` by /bin/sh with `variables` added to the environment and credentials taken out of it, and `input` on
-// its standard input. kHook if it fails.
+// Runs `command` by /bin/sh, with `variables` added to the environment of `context` and credentials taken out of it,
+// and `input` on its standard input. kHook if it fails.
 WDELTA_EXPORT Result<> RunHook(const std::string& command,
                                const std::vector<std::pair<std::string, std::string>>& variables,
-                               const std::string& input);
+                               const std::string& input, const Context& context);
 
 struct LogRequest {
   std::string remote;  // URL, URL@REV or URL@A..B

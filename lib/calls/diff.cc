@@ -29,7 +29,7 @@ Result<std::vector<uint64_t>> CountChanges(const Checkpoint& base, const Checkpo
 Result<Difference> WritePlainDelta(const DiffRequest& request, const Checkpoint* base, Target& target,
                                    const Context& context, DiffReport& report) {
   WD_ASSIGN(Written written, WriteDelta(base, target, context, [&](const DeltaIndex& plan) {
-              return CreatePlainDelta(request.output, plan);
+              return CreatePlainDelta(request.output, plan, context.environment);
             }));
   WD_TRY(written.writer->Finish(written.index));
   report.base = HexIdentity(written.index.base);

@@ -25,7 +25,8 @@ struct RecordTensors {
 
 // Only an anchor names all tensors. The deltas after it name those that were added and removed, and their records say
 // whether there are any.
-Result<std::vector<std::string>> TensorNames(RemoteHistory& history, const RecordEntry& target) {
+Result<std::vector<std::string>> TensorNames(RemoteHistory& history, const RecordEntry& target,
+                                             const Context& context) {
   WD_ASSIGN(const std::vector<AddedWay> added, history.ReadAddedWays());
   WD_ASSIGN(const std::vector<RecordEntry> entries, history.Entries(1, target.number));
   uint64_t at = target.number;
@@ -38,13 +39,13 @@ Result<std::vector<std::string>> TensorNames(RemoteHistory& history, const Recor
     }
     if (anchor) break;
   }
-  WD_ASSIGN(const std::unique_ptr<DeltaReader> whole, OpenWayIndex(history.remote(), *anchor));
+  WD_ASSIGN(const std::unique_ptr<DeltaReader> whole, OpenWayIndex(history.remote(), *anchor, context));
   std::set<std::string> names;
   for (const TensorRecord& tensor : whole->index().tensors) names.insert(tensor.name);
   for (++at; at <= target.number; ++at) {
     WD_ASSIGN(const auto record, history.Read(at));
     if (record->totals.tensors_added + record->totals.tensors_removed == 0) continue;
-    WD_ASSIGN(const std::unique_ptr<DeltaReader> delta, OpenWayIndex(history.remote(), *record->entry.delta));
+    WD_ASSIGN(const std::unique_ptr<DeltaReader> delta, OpenWayIndex(history.remote(), *record->entry.delta, context));
     for (const RemovedTensor& removed : delta->index().removed) names.erase(removed.name);
     for (const TensorRecord& tensor : delta->index().tensors) names.insert(tensor.name);
   }
@@ -57,9 +58,9 @@ Result<RecordTensors> ReadTensors(const std::string& side, const TransferOptions
   RecordTensors tensors;
   tensors.info = InfoOf(entry);
   tensors.state = entry.state;
-  WD_ASSIGN(tensors.names, TensorNames(session.history(), entry));
+  WD_ASSIGN(tensors.names, TensorNames(session.history(), entry, context));
   const std::vector<std::string_view> names(tensors.names.begin(), tensors.names.end());
-  WD_ASSIGN(tensors.digests, TensorDigestsOf(session.remote(), entry, names));
+  WD_ASSIGN(tensors.digests, TensorDigestsOf(session.remote(), entry, names, context));
   return tensors;
 }
 

@@ -30,8 +30,9 @@ Result<LocalTensors> Digest(const Checkpoint& checkpoint, const Context& context
   return local;
 }
 
-Result<std::vector<std::string>> Differing(Remote& remote, const RecordEntry& entry, const LocalTensors& local) {
-  WD_ASSIGN(const std::vector<uint32_t> theirs, TensorDigestsOf(remote, entry, local.names));
+Result<std::vector<std::string>> Differing(Remote& remote, const RecordEntry& entry, const LocalTensors& local,
+                                           const Context& context) {
+  WD_ASSIGN(const std::vector<uint32_t> theirs, TensorDigestsOf(remote, entry, local.names, context));
   std::vector<std::string> differing;
   for (size_t i = 0; i < theirs.size(); ++i) {
     if (theirs[i] != local.digests[i]) differing.emplace_back(local.names[i]);
@@ -50,7 +51,7 @@ Result<IdReport> DoId(const IdRequest& request, const Context& context) {
     session.emplace(std::move(opened));
     WD_ASSIGN(const uint64_t tip, session->history().FindExistingTip());
     WD_ASSIGN(entries, session->history().Entries(1, tip));
-    WD_ASSIGN(files, ChoiceOf(session->remote(), entries.back(), files));
+    WD_ASSIGN(files, ChoiceOf(session->remote(), entries.back(), files, context));
   }
   WD_ASSIGN(const Checkpoint checkpoint, Checkpoint::Open(request.checkpoint, files, context.note));
   WD_ASSIGN(const LocalTensors local, Digest(checkpoint, context));
@@ -64,7 +65,7 @@ Result<IdReport> DoId(const IdRequest& request, const Context& context) {
   }
   if (report.record) return report;
   for (size_t i = entries.size(); i > 0 && entries.size() - i < kLookedAt; --i) {
-    Result<std::vector<std::string>> differing = Differing(session->remote(), entries[i - 1], local);
+    Result<std::vector<std::string>> differing = Differing(session->remote(), entries[i - 1], local, context);
     if (!differing.ok() && differing.error().kind != ErrorKind::kConflict &&
         differing.error().kind != ErrorKind::kNotFound) {
       return differing.TakeError();
@@ -87,7 +88,7 @@ namespace {
 Result<CompareReport> DoCompareWithRecord(const CompareRequest& request, const Context& context) {
   WD_ASSIGN(Session session, Session::Open(request.remote, request.transfer, context));
   WD_ASSIGN(const RecordEntry entry, session.Resolve());
-  WD_ASSIGN(const FileChoice files, ChoiceOf(session.remote(), entry, request.files));
+  WD_ASSIGN(const FileChoice files, ChoiceOf(session.remote(), entry, request.files, context));
   WD_ASSIGN(const Checkpoint checkpoint, Checkpoint::Open(request.checkpoint, files, context.note));
   WD_ASSIGN(const LocalTensors local, Digest(checkpoint, context));
   CompareReport report;
@@ -96,7 +97,7 @@ Result<CompareReport> DoCompareWithRecord(const CompareRequest& request, const C
   report.tensors_total = local.names.size();
   report.same = entry.state == local.state.state;
   if (entry.fingerprint == local.state.fingerprint) return report;
-  WD_ASSIGN(report.differing, Differing(session.remote(), entry, local));
+  WD_ASSIGN(report.differing, Differing(session.remote(), entry, local, context));
   return report;
 }
 

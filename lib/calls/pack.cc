@@ -19,7 +19,7 @@ bool IsWholeNumber(const std::string& text) {
 }
 
 // A writer for request.format, or null for our own formats. kUsage for choices that do not go together.
-Result<std::unique_ptr<ForeignWriter>> ForeignWriterFor(const PackRequest& request) {
+Result<std::unique_ptr<ForeignWriter>> ForeignWriterFor(const PackRequest& request, const Context& context) {
   const bool canonical = request.format == "canonical", skyrl = request.format == "skyrl",
              trl = request.format == "trl";
   const auto misplaced = [](const char* option) {
@@ -43,6 +43,7 @@ Result<std::unique_ptr<ForeignWriter>> ForeignWriterFor(const PackRequest& reque
     return Error{ErrorKind::kUsage, "'" + request.output + "' is there already", "give a new folder"};
   }
   ForeignOptions options;
+  options.environment = context.environment;
   options.overwrite = request.encoding == "overwrite";
   options.newer_keys = request.encoding == "raw";
   if (request.checksum == "adler32") options.checksum = ForeignChecksum::kAdler32;
@@ -90,7 +91,7 @@ Result<OpenedTarget> OpenInputs(const PackRequest& request, std::optional<Checkp
 
 Result<PackReport> DoPack(const PackRequest& request, const Context& context) {
   WD_ASSIGN(const PackOptions options, OptionsOf(request));
-  WD_ASSIGN(const std::unique_ptr<ForeignWriter> foreign, ForeignWriterFor(request));
+  WD_ASSIGN(const std::unique_ptr<ForeignWriter> foreign, ForeignWriterFor(request, context));
   if (foreign && request.anchor) {
     return Error{ErrorKind::kUsage, "'--format " + request.format + "' has no anchors of its own",
                  "a whole version is the checkpoint itself"};
@@ -106,7 +107,7 @@ Result<PackReport> DoPack(const PackRequest& request, const Context& context) {
   // A pipe cannot take back what a walk that has to be repeated wrote first.
   if (request.output == "-" && !opened.target->resumable()) WD_TRY(VerifyTarget(opened, context));
   WD_ASSIGN(Written written, WriteDelta(base, *opened.target, context, [&](const DeltaIndex& plan) {
-              return request.format == "plain" ? CreatePlainDelta(request.output, plan)
+              return request.format == "plain" ? CreatePlainDelta(request.output, plan, context.environment)
                                                : CreatePack(request.output, plan, options);
             }));
   WD_TRY(written.writer->Finish(written.index));

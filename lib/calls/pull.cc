@@ -98,7 +98,7 @@ Result<PullReport> DoPull(const PullRequest& request, const Context& context) {
   // A question changes nothing: an empty folder stands in for one that no pull has made.
   const bool stands_in = (request.check || request.plan) && access((request.folder + "/.wdelta").c_str(), F_OK) != 0;
   if (!stands_in) return PullInto(request.folder, request, name, *remote, context);
-  const std::string folder = TemporaryPath("pull");
+  const std::string folder = TemporaryPath("pull", context.environment);
   Result<PullReport> report = PullInto(folder, request, name, *remote, context);
   RemoveTree(folder);
   return report;
@@ -111,8 +111,8 @@ Result<PullReport> Pull(const PullRequest& request, const Context& context) {
 }
 
 Result<> RunHook(const std::string& command, const std::vector<std::pair<std::string, std::string>>& variables,
-                 const std::string& input) {
-  return Guarded(RunShellCommand, command, variables, input);
+                 const std::string& input, const Context& context) {
+  return Guarded(RunShellCommand, command, variables, input, context);
 }
 
 }  // namespace wdelta

@@ -90,7 +90,7 @@ Result<VerifyReport> VerifyCheckpoint(const VerifyRequest& request, const Contex
 
 // Of a foreign delta without its base only the structure can be checked.
 Result<VerifyReport> VerifyForeign(const VerifyRequest& request, const Context& context) {
-  WD_ASSIGN(const std::unique_ptr<ForeignDelta> delta, OpenForeign(request.target));
+  WD_ASSIGN(const std::unique_ptr<ForeignDelta> delta, OpenForeign(request.target, context.environment));
   VerifyReport report{std::string(delta->kind()), {}, delta->tensors().size(), delta->bytes()};
   if (request.quick) return report;
   if (request.against.empty()) {

@@ -80,7 +80,7 @@ Result<bool> CanonicalLineage::HasChangesOfGoal(const std::string& path) {
   WD_ASSIGN(const std::vector<VersionFile> files, store_.FilesOf(goal_, index));
   uint64_t wire_bytes = 0;
   WD_TRY(store_.Fetch(goal_, files, FolderOf(goal_), jobs_, context_, &wire_bytes));
-  WD_ASSIGN(const std::unique_ptr<ForeignDelta> delta, OpenForeign(FolderOf(goal_)));
+  WD_ASSIGN(const std::unique_ptr<ForeignDelta> delta, OpenForeign(FolderOf(goal_), context_.environment));
   WD_ASSIGN(const Checkpoint checkpoint, Checkpoint::Open(path, {}, context_.note));
   WD_ASSIGN(const std::string tensor, TensorUnlike(checkpoint, *delta, context_.stop));
   if (tensor.empty()) return true;

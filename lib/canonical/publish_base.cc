@@ -62,7 +62,7 @@ Result<> CheckOthersVersion(VersionStore& store, const PusherState& home, uint64
   uint64_t wire_bytes = 0;
   WD_ASSIGN(const std::vector<VersionFile> files, store.FilesOf(newest, *index));
   WD_TRY(store.Fetch(newest, files, folder, 4, context, &wire_bytes));
-  WD_ASSIGN(const std::unique_ptr<ForeignDelta> delta, OpenForeign(folder));
+  WD_ASSIGN(const std::unique_ptr<ForeignDelta> delta, OpenForeign(folder, context.environment));
   WD_ASSIGN(const std::string tensor, TensorUnlike(base, *delta, context.stop));
   RemoveTree(folder);
   RemoveTree(folder + ".json");

@@ -40,9 +40,9 @@ Result<int> OpenRegular(const std::string& path, int flags) {
   return descriptor;
 }
 
-std::string TemporaryFolder() {
-  const char* folder = std::getenv("TMPDIR");
-  return folder && *folder ? folder : "/tmp";
+std::string TemporaryFolder(const Environment& environment) {
+  const std::string folder = environment.Get("TMPDIR");
+  return folder.empty() ? "/tmp" : folder;
 }
 
 }  // namespace
@@ -66,8 +66,8 @@ Result<File> File::CreateNew(const std::string& path) {
   return File(descriptor, path);
 }
 
-Result<File> File::CreateUnnamed() {
-  const std::string folder = TemporaryFolder();
+Result<File> File::CreateUnnamed(const Environment& environment) {
+  const std::string folder = TemporaryFolder(environment);
   int descriptor = open(folder.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
   if (descriptor < 0) {  // a file system without O_TMPFILE
     std::string path = folder + "/wdelta-XXXXXX";
@@ -143,11 +143,11 @@ Result<Bytes> ReadWholeFile(const std::string& path, uint64_t limit) {
   return bytes;
 }
 
-Result<File> SpoolStandardInput(const StopToken& stop) {
-  WD_ASSIGN(File spool, File::CreateUnnamed());
+Result<File> SpoolStandardInput(const Context& context) {
+  WD_ASSIGN(File spool, File::CreateUnnamed(context.environment));
   Bytes piece(256 << 10);
   for (uint64_t at = 0;;) {
-    WD_TRY(stop.Check());
+    WD_TRY(context.stop.Check());
     struct pollfd input {
       STDIN_FILENO, POLLIN, 0
     };
@@ -253,8 +253,8 @@ Result<> CopyInto(const File& from, const std::string& path, bool durable) {
   return sink->Commit();
 }
 
-std::string TemporaryPath(const std::string& name) {
-  return TemporaryNameBeside(TemporaryFolder() + "/" + name);
+std::string TemporaryPath(const std::string& name, const Environment& environment) {
+  return TemporaryNameBeside(TemporaryFolder(environment) + "/" + name);
 }
 
 }  // namespace wdelta

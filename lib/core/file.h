@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/bytes.h"
+#include "core/context.h"
 #include "core/path.h"
-#include "core/stop.h"
 
 namespace wdelta {
 
@@ -33,7 +33,7 @@ class File {
   // A new file; fails if something has that name.
   static Result<File> CreateNew(const std::string& path);
   // A file without a name, which vanishes when it is closed; in TMPDIR, else /tmp.
-  static Result<File> CreateUnnamed();
+  static Result<File> CreateUnnamed(const Environment& environment);
 
   File(File&& other) noexcept;
   File& operator=(File&& other) noexcept;
@@ -61,7 +61,7 @@ class File {
 Result<Bytes> ReadWholeFile(const std::string& path, uint64_t limit);
 
 // Everything that arrives on standard input, in an unnamed file; kInterrupted if a stop is requested before it ends.
-Result<File> SpoolStandardInput(const StopToken& stop);
+Result<File> SpoolStandardInput(const Context& context);
 
 // A place to write bytes in order. Nothing is promised before Commit() has returned.
 class ByteSink {
@@ -83,6 +83,6 @@ Result<std::unique_ptr<ByteSink>> OpenSink(const std::string& path, bool durable
 Result<> CopyInto(const File& from, const std::string& path, bool durable);
 
 // A temporary name in TMPDIR, else in /tmp.
-std::string TemporaryPath(const std::string& name);
+std::string TemporaryPath(const std::string& name, const Environment& environment);
 
 }  // namespace wdelta

@@ -16,6 +16,7 @@ namespace {
 constexpr std::string_view kKind = "canonical delta";
 class Canonical final : public ForeignDelta {
  public:
+  explicit Canonical(const Environment& environment) : environment_(environment) {}
   std::string_view kind() const override { return kKind; }
 
   Result<> Read(const std::string& path) {
@@ -49,7 +50,8 @@ class Canonical final : public ForeignDelta {
     const Frame& frame = frames_[index];
     if (is_xor_) return NamedStream(XorFrame(frame.file, frame.begin, frame.end), *this, tensors_[index]);
     const uint64_t bytes = TensorBytes(dtype, shape).value_or(0);
-    Result<std::unique_ptr<ForeignStream>> stream = OverwriteFrame(frame.file, frame.begin, frame.end, bytes);
+    Result<std::unique_ptr<ForeignStream>> stream =
+        OverwriteFrame(frame.file, frame.begin, frame.end, bytes, environment_);
     if (!stream.ok()) return ForeignTensorError(kKind, path_, tensors_[index].name, stream.error().message);
     return NamedStream(std::move(*stream), *this, tensors_[index]);
   }
@@ -142,6 +144,7 @@ class Canonical final : public ForeignDelta {
   ForeignChecksum checksum_ = ForeignChecksum::kXxh3_128;
   std::map<std::string, std::shared_ptr<const File>> shards_;
   std::vector<Frame> frames_;
+  const Environment environment_;
 };
 
 }  // namespace
@@ -151,8 +154,8 @@ bool LooksLikeCanonical(const std::string& path) {
   return text.ok() && Contains(*text, "\"delta_encoding\"");
 }
 
-Result<std::unique_ptr<ForeignDelta>> OpenCanonical(const std::string& path) {
-  auto delta = std::make_unique<Canonical>();
+Result<std::unique_ptr<ForeignDelta>> OpenCanonical(const std::string& path, const Environment& environment) {
+  auto delta = std::make_unique<Canonical>(environment);
   WD_TRY(delta->Read(path));
   return std::unique_ptr<ForeignDelta>(std::move(delta));
 }

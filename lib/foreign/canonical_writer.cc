@@ -23,8 +23,8 @@ Result<> WriteSmallFile(const std::string& path, std::string_view text, uint64_t
 // A folder of frames that appears whole: it is filled under another name.
 class FrameFolder : public ForeignWriter {
  public:
-  FrameFolder(std::string path, bool overwrite, ForeignChecksum checksum)
-      : path_(std::move(path)), spool_(overwrite, checksum) {}
+  FrameFolder(std::string path, bool overwrite, ForeignChecksum checksum, const Environment& environment)
+      : path_(std::move(path)), spool_(overwrite, checksum, environment) {}
   ~FrameFolder() override {
     if (!pending_.empty()) RemoveTree(pending_);
   }
@@ -54,7 +54,7 @@ class FrameFolder : public ForeignWriter {
 class CanonicalWriter final : public FrameFolder {
  public:
   CanonicalWriter(const std::string& path, const ForeignOptions& options)
-      : FrameFolder(path, options.overwrite, options.checksum), options_(options) {}
+      : FrameFolder(path, options.overwrite, options.checksum, options.environment), options_(options) {}
 
   Result<> Check(const Tensor& tensor) const override {
     if (!options_.overwrite || tensor.bytes <= UINT32_MAX) return {};
@@ -98,7 +98,7 @@ class CanonicalWriter final : public FrameFolder {
 class SkyrlWriter final : public FrameFolder {
  public:
   SkyrlWriter(const std::string& path, const ForeignOptions& options)
-      : FrameFolder(path, false, ForeignChecksum::kXxh3_128), options_(options) {}
+      : FrameFolder(path, false, ForeignChecksum::kXxh3_128, options.environment), options_(options) {}
 
   Result<> Check(const Tensor& tensor) const override {
     if (!TorchName(tensor.dtype).empty()) return {};

@@ -63,8 +63,9 @@ class ForeignDelta {
   std::string version_, base_version_;
 };
 
-// Opens a delta of any known foreign format, told by its content. Reads what describes it, and checks that.
-Result<std::unique_ptr<ForeignDelta>> OpenForeign(const std::string& path);
+// Opens a delta of any known foreign format, told by its content. Reads what describes it, and checks that. What has to
+// be unpacked for that lies in a temporary file of `environment`.
+Result<std::unique_ptr<ForeignDelta>> OpenForeign(const std::string& path, const Environment& environment);
 // Whether a file or folder is one: by the first look, without checking it.
 bool LooksForeign(const std::string& path);
 // Whether it is a delta of any format, ours or a foreign one.
@@ -78,11 +79,11 @@ bool LooksLikeSkyrl(const std::string& path);
 bool LooksLikeTrl(const std::string& path);
 bool LooksLikeGrail(const std::string& path);
 bool LooksLikePrime(const std::string& path);
-Result<std::unique_ptr<ForeignDelta>> OpenCanonical(const std::string& path);
-Result<std::unique_ptr<ForeignDelta>> OpenSkyrl(const std::string& path);
-Result<std::unique_ptr<ForeignDelta>> OpenTrl(const std::string& path);
-Result<std::unique_ptr<ForeignDelta>> OpenGrail(const std::string& path);
-Result<std::unique_ptr<ForeignDelta>> OpenPrime(const std::string& path);
+Result<std::unique_ptr<ForeignDelta>> OpenCanonical(const std::string& path, const Environment& environment);
+Result<std::unique_ptr<ForeignDelta>> OpenSkyrl(const std::string& path, const Environment& environment);
+Result<std::unique_ptr<ForeignDelta>> OpenTrl(const std::string& path, const Environment& environment);
+Result<std::unique_ptr<ForeignDelta>> OpenGrail(const std::string& path, const Environment& environment);
+Result<std::unique_ptr<ForeignDelta>> OpenPrime(const std::string& path, const Environment& environment);
 
 // ---- What several formats share -------------------------------------------------------------------------------------
 

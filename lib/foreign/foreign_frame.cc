@@ -78,8 +78,8 @@ class OverwriteOfFrame final : public ForeignStream {
 };
 
 // The next `bytes` of a frame in a file without a name: all positions come before the first value, and may be many.
-Result<std::unique_ptr<ByteFeed>> Spool(ZstdSource& frame, uint64_t bytes) {
-  WD_ASSIGN(File file, File::CreateUnnamed());
+Result<std::unique_ptr<ByteFeed>> Unpacked(ZstdSource& frame, uint64_t bytes, const Environment& environment) {
+  WD_ASSIGN(File file, File::CreateUnnamed(environment));
   Bytes piece;
   for (uint64_t at = 0; at < bytes; at += piece.size()) {
     piece.resize(std::min<uint64_t>(bytes - at, 1 << 20));
@@ -118,13 +118,13 @@ std::unique_ptr<ForeignStream> XorFrame(std::shared_ptr<const File> file, uint64
 }
 
 Result<std::unique_ptr<ForeignStream>> OverwriteFrame(std::shared_ptr<const File> file, uint64_t begin, uint64_t end,
-                                                      uint64_t tensor_bytes) {
+                                                      uint64_t tensor_bytes, const Environment& environment) {
   const auto frame = std::make_shared<ZstdSource>(FrameOf(std::move(file), begin, end));
   uint8_t count_bytes[4];
   WD_TRY(frame->Read(count_bytes));
   const uint64_t count = Load<uint32_t>(count_bytes);
   if (count > tensor_bytes) return Error{ErrorKind::kIntegrity, "more changes than the tensor has bytes"};
-  WD_ASSIGN(std::unique_ptr<ByteFeed> positions, Spool(*frame, 4 * count));
+  WD_ASSIGN(std::unique_ptr<ByteFeed> positions, Unpacked(*frame, 4 * count, environment));
   auto stream = OverwriteStream(std::make_unique<PositionsOfFour>(std::move(positions)),
                                 std::make_unique<RestOfFrame>(frame, count), 1, tensor_bytes);
   return std::unique_ptr<ForeignStream>(std::make_unique<OverwriteOfFrame>(std::move(stream), frame));

@@ -12,7 +12,7 @@ namespace wdelta {
 std::unique_ptr<ForeignStream> XorFrame(std::shared_ptr<const File> file, uint64_t begin, uint64_t end);
 // A frame of a count, so many rising positions of bytes, and their new values; both numbers have 32 bits.
 Result<std::unique_ptr<ForeignStream>> OverwriteFrame(std::shared_ptr<const File> file, uint64_t begin, uint64_t end,
-                                                      uint64_t tensor_bytes);
+                                                      uint64_t tensor_bytes, const Environment& environment);
 
 // A checksum of bytes that arrive in pieces.
 class ForeignHasher {

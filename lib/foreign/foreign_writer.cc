@@ -11,9 +11,9 @@ constexpr int kZstdLevel = 1;  // as all of them have it
 
 }  // namespace
 
-Result<> Spool::Append(ByteSpan bytes) {
+Result<> ByteSpool::Append(ByteSpan bytes) {
   if (!file_) {
-    WD_ASSIGN(File file, File::CreateUnnamed());
+    WD_ASSIGN(File file, File::CreateUnnamed(environment_));
     file_ = std::make_shared<const File>(std::move(file));
   }
   WD_TRY(file_->WriteAt(size_, bytes));
@@ -21,7 +21,7 @@ Result<> Spool::Append(ByteSpan bytes) {
   return {};
 }
 
-Result<> Spool::CopyTo(uint64_t begin, uint64_t end, ByteSink& sink) const {
+Result<> ByteSpool::CopyTo(uint64_t begin, uint64_t end, ByteSink& sink) const {
   Bytes piece;
   for (uint64_t at = begin; at < end; at += piece.size()) {
     piece.resize(std::min<uint64_t>(end - at, 1 << 20));
@@ -79,7 +79,7 @@ Result<> FrameSpool::EndOverwrite() {
   uint8_t count_bytes[4];
   Store(count_bytes, static_cast<uint32_t>(count));
   WD_TRY(sink.Write(count_bytes));
-  for (const Spool* part : {&positions_, &values_}) {
+  for (const ByteSpool* part : {&positions_, &values_}) {
     const std::unique_ptr<ByteFeed> feed = part->Part(0, part->size());
     while (feed->left() > 0) {
       work_.resize(std::min<uint64_t>(feed->left(), 1 << 20));

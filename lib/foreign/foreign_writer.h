@@ -16,6 +16,7 @@ struct ForeignOptions {
   bool newer_keys = false;  // TRL: as its second and third version name the parts
   ForeignChecksum checksum = ForeignChecksum::kXxh3_128;
   std::string version = "000001", base_version = "000000";
+  Environment environment{};  // where temporary files go
 };
 
 class ForeignWriter {
@@ -42,8 +43,9 @@ std::unique_ptr<ForeignWriter> CreateSkyrl(const std::string& path, const Foreig
 std::unique_ptr<ForeignWriter> CreateTrl(const std::string& path, const ForeignOptions& options);
 
 // Bytes on their way into files whose headers are not known yet, in a file without a name.
-class Spool {
+class ByteSpool {
  public:
+  explicit ByteSpool(const Environment& environment) : environment_(environment) {}
   Result<> Append(ByteSpan bytes);
   uint64_t size() const { return size_; }
   void CutBack(uint64_t size) { size_ = size; }
@@ -51,6 +53,7 @@ class Spool {
   std::unique_ptr<ByteFeed> Part(uint64_t begin, uint64_t end) const { return FilePart(file_, begin, end); }
 
  private:
+  Environment environment_;
   std::shared_ptr<const File> file_;
   uint64_t size_ = 0;
 };
@@ -66,7 +69,12 @@ struct SpooledFrame {
 // The frames of canonical and SkyRL deltas, tensor by tensor.
 class FrameSpool {
  public:
-  FrameSpool(bool overwrite, ForeignChecksum checksum) : overwrite_(overwrite), checksum_(checksum) {}
+  FrameSpool(bool overwrite, ForeignChecksum checksum, const Environment& environment)
+      : overwrite_(overwrite),
+        checksum_(checksum),
+        spool_(environment),
+        positions_(environment),
+        values_(environment) {}
   Result<> Begin(const Tensor& tensor);
   Result<> Add(ByteSpan old_block, ByteSpan new_block);
   Result<> End();  // a tensor that did not change leaves nothing
@@ -81,7 +89,7 @@ class FrameSpool {
 
   bool overwrite_;
   ForeignChecksum checksum_;
-  Spool spool_, positions_, values_;
+  ByteSpool spool_, positions_, values_;
   std::vector<SpooledFrame> frames_;
   SpooledFrame current_;
   std::unique_ptr<ZstdSink> sink_;

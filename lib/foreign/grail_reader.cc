@@ -128,7 +128,7 @@ std::string Settle(GrailTensor& tensor) {
 
 class GrailDelta final : public ForeignDelta {
  public:
-  explicit GrailDelta(const std::string& path) { path_ = path; }
+  GrailDelta(const std::string& path, const Environment& environment) : environment_(environment) { path_ = path; }
 
   std::string_view kind() const override { return kGrailKind; }
 
@@ -177,7 +177,7 @@ class GrailDelta final : public ForeignDelta {
     WD_TRY(CheckVersion(AsText(header)));
     WD_TRY(Named("header: ", ReadHeader(AsText(header))));
     WD_ASSIGN(const uint64_t data_bytes, PlaceParts());
-    WD_ASSIGN(File data, File::CreateUnnamed());
+    WD_ASSIGN(File data, File::CreateUnnamed(environment_));
     WD_TRY(frame.TakeRest(data_bytes, data, 0));
     data_ = std::make_shared<const File>(std::move(data));
     return {};
@@ -283,6 +283,7 @@ class GrailDelta final : public ForeignDelta {
 
   std::shared_ptr<const File> data_;
   std::vector<GrailTensor> parts_;  // beside tensors_
+  const Environment environment_;
 };
 
 }  // namespace
@@ -300,8 +301,8 @@ bool LooksLikeGrail(const std::string& path) {
   return header.ok() && header->size() > 0 && header->front() == '{' && Contains(*header, "\"tensors\"");
 }
 
-Result<std::unique_ptr<ForeignDelta>> OpenGrail(const std::string& path) {
-  auto delta = std::make_unique<GrailDelta>(path);
+Result<std::unique_ptr<ForeignDelta>> OpenGrail(const std::string& path, const Environment& environment) {
+  auto delta = std::make_unique<GrailDelta>(path, environment);
   WD_TRY(delta->Read());
   return std::unique_ptr<ForeignDelta>(std::move(delta));
 }

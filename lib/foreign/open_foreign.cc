@@ -7,7 +7,7 @@ namespace {
 
 struct ForeignFormat {
   bool (*looks_like)(const std::string& path);
-  Result<std::unique_ptr<ForeignDelta>> (*open)(const std::string& path);
+  Result<std::unique_ptr<ForeignDelta>> (*open)(const std::string& path, const Environment& environment);
 };
 
 const ForeignFormat kFormats[] = {
@@ -28,10 +28,10 @@ bool LooksForeign(const std::string& path) {
   return path != "-" && FindFormat(path);
 }
 
-Result<std::unique_ptr<ForeignDelta>> OpenForeign(const std::string& path) {
+Result<std::unique_ptr<ForeignDelta>> OpenForeign(const std::string& path, const Environment& environment) {
   const ForeignFormat* format = FindFormat(path);
   if (!format) return Error{ErrorKind::kIntegrity, "'" + path + "' is no delta of a known format"};
-  return format->open(path);
+  return format->open(path, environment);
 }
 
 Result<bool> LooksLikeAnyDelta(const std::string& path) {

@@ -105,7 +105,7 @@ Result<OpenedTarget> OpenTarget(const std::string& base, const std::vector<std::
       continue;
     }
     if (!opened.target && i == 0) return Error{ErrorKind::kUsage, "'" + paths[i] + "' needs a base"};
-    WD_ASSIGN(std::unique_ptr<ForeignDelta> delta, OpenForeign(paths[i]));
+    WD_ASSIGN(std::unique_ptr<ForeignDelta> delta, OpenForeign(paths[i], context.environment));
     WD_TRY(stack.Add(std::move(delta), i > 0 ? paths[i - 1] : base));
   }
   WD_TRY(stack.CloseOwn());

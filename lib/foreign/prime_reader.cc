@@ -91,7 +91,7 @@ Result<uint64_t> DataEnd(std::string_view header) {
 
 class PrimeUpdate final : public ForeignDelta {
  public:
-  explicit PrimeUpdate(const std::string& path) { path_ = path; }
+  PrimeUpdate(const std::string& path, const Environment& environment) : environment_(environment) { path_ = path; }
 
   std::string_view kind() const override { return kPrimeKind; }
 
@@ -234,7 +234,7 @@ class PrimeUpdate final : public ForeignDelta {
     WD_ASSIGN(const uint64_t data_bytes, DataEnd(AsText(json)));
     if (data_bytes > most) return Error{ErrorKind::kIntegrity, "it is longer than the tensors of the manifest"};
     WD_ASSIGN(SafetensorsHeader read, SafetensorsHeader::Parse(header, header.size() + data_bytes, path));
-    WD_ASSIGN(File file, File::CreateUnnamed());
+    WD_ASSIGN(File file, File::CreateUnnamed(environment_));
     WD_TRY(file.WriteAt(0, header));
     WD_TRY(frame.TakeRest(data_bytes, file, header.size()));
     file_ = std::make_shared<const File>(std::move(file));
@@ -286,6 +286,7 @@ class PrimeUpdate final : public ForeignDelta {
   std::shared_ptr<const File> file_;
   uint64_t data_at_ = 0;
   std::vector<PrimeTensor> parts_;  // beside tensors_
+  const Environment environment_;
 };
 
 }  // namespace
@@ -294,8 +295,8 @@ bool LooksLikePrime(const std::string& path) {
   return File::OpenForRead(ManifestOf(path)).ok();
 }
 
-Result<std::unique_ptr<ForeignDelta>> OpenPrime(const std::string& path) {
-  auto update = std::make_unique<PrimeUpdate>(path);
+Result<std::unique_ptr<ForeignDelta>> OpenPrime(const std::string& path, const Environment& environment) {
+  auto update = std::make_unique<PrimeUpdate>(path, environment);
   WD_TRY(update->Read());
   return std::unique_ptr<ForeignDelta>(std::move(update));
 }

@@ -195,7 +195,7 @@ bool LooksLikeSkyrl(const std::string& path) {
   return text.ok() && Contains(*text, "\"payload_file");
 }
 
-Result<std::unique_ptr<ForeignDelta>> OpenSkyrl(const std::string& path) {
+Result<std::unique_ptr<ForeignDelta>> OpenSkyrl(const std::string& path, const Environment&) {
   auto delta = std::make_unique<Skyrl>();
   WD_TRY(delta->Read(path));
   return std::unique_ptr<ForeignDelta>(std::move(delta));

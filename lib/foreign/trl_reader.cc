@@ -208,7 +208,7 @@ bool LooksLikeTrl(const std::string& path) {
   return read->Metadata("format") == kTrlFormat && !read->Metadata(kPlainVersionKey);
 }
 
-Result<std::unique_ptr<ForeignDelta>> OpenTrl(const std::string& path) {
+Result<std::unique_ptr<ForeignDelta>> OpenTrl(const std::string& path, const Environment&) {
   auto patch = std::make_unique<TrlPatch>(path);
   WD_TRY(patch->Read());
   return std::unique_ptr<ForeignDelta>(std::move(patch));

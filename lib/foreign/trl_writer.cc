@@ -12,7 +12,11 @@ namespace {
 
 class TrlWriter final : public ForeignWriter {
  public:
-  TrlWriter(std::string path, ForeignOptions options) : path_(std::move(path)), options_(std::move(options)) {}
+  TrlWriter(std::string path, ForeignOptions options)
+      : path_(std::move(path)),
+        options_(std::move(options)),
+        indices_(options_.environment),
+        values_(options_.environment) {}
 
   Result<> Check(const Tensor& tensor) const override {
     if (tensor.dtype == Dtype::kBF16 && tensor.units() <= INT32_MAX) return {};
@@ -94,7 +98,7 @@ class TrlWriter final : public ForeignWriter {
 
   std::string path_;
   ForeignOptions options_;
-  Spool indices_, values_;
+  ByteSpool indices_, values_;
   std::vector<Patch> patches_;
   Patch current_;
   BlockDelta changes_;

@@ -6,17 +6,15 @@
 
 #include <cstring>
 
+#include "core/child_variables.h"
 #include "core/file.h"
-
-extern char** environ;  // NOLINT(readability-redundant-declaration): no header has it
 
 namespace wdelta {
 
 namespace {
 
 // Credentials stay in this process: the hook is a program of the user.
-bool IsSecret(std::string_view variable) {
-  const std::string_view name = variable.substr(0, variable.find('='));
+bool IsSecret(std::string_view name) {
   for (const std::string_view prefix : {"AWS_", "HF_", "HUGGING_FACE_"}) {
     if (name.starts_with(prefix)) return true;
   }
@@ -26,19 +24,14 @@ bool IsSecret(std::string_view variable) {
 }  // namespace
 
 Result<> RunShellCommand(const std::string& command, const std::vector<std::pair<std::string, std::string>>& variables,
-                         const std::string& input) {
-  std::vector<std::string> environment;
-  for (char** variable = environ; *variable; ++variable) {
-    if (!IsSecret(*variable)) environment.emplace_back(*variable);
-  }
-  for (const auto& [name, value] : variables) environment.push_back(name + "=" + value);
-  std::vector<char*> pointers;
-  pointers.reserve(environment.size() + 1);
-  for (std::string& variable : environment) pointers.push_back(variable.data());
-  pointers.push_back(nullptr);
+                         const std::string& input, const Context& context) {
+  Environment::Variables environment = context.environment.variables();
+  std::erase_if(environment, [](const auto& variable) { return IsSecret(variable.first); });
+  for (const auto& [name, value] : variables) environment[name] = value;
+  const ChildVariables child_variables(environment);
 
   // The input is a file without a name, so that a hook that never reads it does not block this process.
-  WD_ASSIGN(const File file, File::CreateUnnamed());
+  WD_ASSIGN(const File file, File::CreateUnnamed(context.environment));
   WD_TRY(file.WriteAt(0, AsBytes(input)));
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -47,7 +40,7 @@ Result<> RunShellCommand(const std::string& command, const std::vector<std::pair
   std::string shell = "/bin/sh", option = "-c", text = command;
   char* words[] = {shell.data(), option.data(), text.data(), nullptr};
   pid_t child = 0;
-  const int failed = posix_spawn(&child, shell.c_str(), &actions, nullptr, words, pointers.data());
+  const int failed = posix_spawn(&child, shell.c_str(), &actions, nullptr, words, child_variables.pointers());
   posix_spawn_file_actions_destroy(&actions);
   if (failed != 0) return Error{ErrorKind::kHook, "cannot run '" + command + "': " + std::strerror(failed)};
   int status = 0;

@@ -107,10 +107,12 @@ struct PackOptions {
   uint64_t max_part_bytes = kMaxPartBytes;
 };
 
-// Both take of `plan` what is known beforehand: anchor, layout, carried.
+// Both take of `plan` what is known beforehand: anchor, layout, carried. The plain form is put together in temporary
+// files of `environment`.
 Result<std::unique_ptr<DeltaWriter>> CreatePack(const std::string& path, const DeltaIndex& plan,
                                                 const PackOptions& options);
-Result<std::unique_ptr<DeltaWriter>> CreatePlainDelta(const std::string& path, const DeltaIndex& plan);
+Result<std::unique_ptr<DeltaWriter>> CreatePlainDelta(const std::string& path, const DeltaIndex& plan,
+                                                      const Environment& environment);
 
 // Opens a delta of any known container, told by its content; "-" is spooled first. kWhole checks the digest of the
 // whole container before anything of it is used; kIndex reads the index only.

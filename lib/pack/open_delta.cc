@@ -38,7 +38,7 @@ Result<std::unique_ptr<DeltaReader>> OpenDelta(const std::string& path, Trust tr
   }
   const bool from_pipe = path == "-";
   const std::string name = from_pipe ? "standard input" : path;
-  WD_ASSIGN(File file, from_pipe ? SpoolStandardInput(context.stop) : File::OpenForRead(path));
+  WD_ASSIGN(File file, from_pipe ? SpoolStandardInput(context) : File::OpenForRead(path));
   WD_ASSIGN(const Bytes first, FirstBytes(file));
   if (first.empty()) {
     Error error{ErrorKind::kIntegrity, "'" + name + "' is empty"};

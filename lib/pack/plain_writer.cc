@@ -13,8 +13,8 @@ namespace {
 // A file that only grows, and where each tensor's part of it lies.
 class Spool {
  public:
-  static Result<Spool> Create() {
-    WD_ASSIGN(File file, File::CreateUnnamed());
+  static Result<Spool> Create(const Environment& environment) {
+    WD_ASSIGN(File file, File::CreateUnnamed(environment));
     return Spool(std::move(file));
   }
   Result<> Append(ByteSpan data) {
@@ -195,10 +195,11 @@ class PlainWriter final : public DeltaWriter {
 
 }  // namespace
 
-Result<std::unique_ptr<DeltaWriter>> CreatePlainDelta(const std::string& path, const DeltaIndex& plan) {
+Result<std::unique_ptr<DeltaWriter>> CreatePlainDelta(const std::string& path, const DeltaIndex& plan,
+                                                      const Environment& environment) {
   WD_ASSIGN(auto sink, OpenSink(path));
-  WD_ASSIGN(Spool indices, Spool::Create());
-  WD_ASSIGN(Spool values, Spool::Create());
+  WD_ASSIGN(Spool indices, Spool::Create(environment));
+  WD_ASSIGN(Spool values, Spool::Create(environment));
   return std::unique_ptr<DeltaWriter>(
       std::make_unique<PlainWriter>(std::move(sink), std::move(indices), std::move(values), plan));
 }

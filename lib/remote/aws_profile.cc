@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "core/file.h"
 
@@ -55,8 +54,8 @@ bool IsTrue(const std::string& text) {
   return Lower(text) == "true";
 }
 
-std::string HomeFolder() {
-  std::string home = EnvironmentValue("HOME");
+std::string HomeFolder(const Environment& environment) {
+  std::string home = environment.Get("HOME");
   if (!home.empty()) return home;
   passwd entry;
   passwd* found = nullptr;
@@ -65,10 +64,10 @@ std::string HomeFolder() {
   return "/";
 }
 
-std::string FilePath(const char* variable, const char* usual) {
-  const std::string path = EnvironmentValue(variable);
-  if (path.empty()) return HomeFolder() + "/.aws/" + usual;
-  return path.starts_with("~/") ? HomeFolder() + path.substr(1) : path;
+std::string FilePath(const Environment& environment, const char* variable, const char* usual) {
+  const std::string path = environment.Get(variable);
+  if (path.empty()) return HomeFolder(environment) + "/.aws/" + usual;
+  return path.starts_with("~/") ? HomeFolder(environment) + path.substr(1) : path;
 }
 
 // A file that is not there is an empty one.
@@ -85,11 +84,6 @@ Result<AwsFile> ReadAwsFile(const std::string& path) {
 }
 
 }  // namespace
-
-std::string EnvironmentValue(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
 
 Result<AwsFile> ParseAwsFile(std::string_view text) {
   AwsFile file;
@@ -134,14 +128,14 @@ std::string AwsProfile::Value(const std::string& key) const {
   return found_value == values.end() ? "" : found_value->second;
 }
 
-Result<AwsProfile> ReadAwsProfile() {
+Result<AwsProfile> ReadAwsProfile(const Environment& environment) {
   AwsProfile profile;
-  std::string name = EnvironmentValue("AWS_PROFILE");
-  if (name.empty()) name = EnvironmentValue("AWS_DEFAULT_PROFILE");
+  std::string name = environment.Get("AWS_PROFILE");
+  if (name.empty()) name = environment.Get("AWS_DEFAULT_PROFILE");
   profile.chosen = !name.empty();
   if (profile.chosen) profile.name = name;
-  profile.config_path = FilePath("AWS_CONFIG_FILE", "config");
-  profile.credentials_path = FilePath("AWS_SHARED_CREDENTIALS_FILE", "credentials");
+  profile.config_path = FilePath(environment, "AWS_CONFIG_FILE", "config");
+  profile.credentials_path = FilePath(environment, "AWS_SHARED_CREDENTIALS_FILE", "credentials");
   WD_ASSIGN(AwsFile config, ReadAwsFile(profile.config_path));
   WD_ASSIGN(AwsFile credentials, ReadAwsFile(profile.credentials_path));
 
@@ -166,25 +160,25 @@ Result<AwsProfile> ReadAwsProfile() {
   return profile;
 }
 
-AwsSettings ReadAwsSettings() {
+AwsSettings ReadAwsSettings(const Environment& environment) {
   AwsProfile profile;
-  if (auto read = ReadAwsProfile(); read.ok()) profile = std::move(*read);
+  if (auto read = ReadAwsProfile(environment); read.ok()) profile = std::move(*read);
   const auto first = [](std::initializer_list<std::string> values) {
     const auto* found = std::find_if(values.begin(), values.end(), [](const std::string& v) { return !v.empty(); });
     return found == values.end() ? std::string() : *found;
   };
   AwsSettings settings;
-  const std::string ignored = first(
-      {EnvironmentValue("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"), profile.Value("ignore_configured_endpoint_urls")});
+  const std::string ignored =
+      first({environment.Get("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"), profile.Value("ignore_configured_endpoint_urls")});
   if (!IsTrue(ignored)) {
     const auto service = profile.services.find("s3.endpoint_url");
     settings.endpoint =
-        first({EnvironmentValue("AWS_ENDPOINT_URL_S3"), EnvironmentValue("AWS_ENDPOINT_URL"),
+        first({environment.Get("AWS_ENDPOINT_URL_S3"), environment.Get("AWS_ENDPOINT_URL"),
                service == profile.services.end() ? "" : service->second, profile.Value("endpoint_url")});
   }
   settings.region =
-      first({EnvironmentValue("AWS_REGION"), EnvironmentValue("AWS_DEFAULT_REGION"), profile.Value("region")});
-  settings.ca_bundle = first({EnvironmentValue("AWS_CA_BUNDLE"), profile.Value("ca_bundle")});
+      first({environment.Get("AWS_REGION"), environment.Get("AWS_DEFAULT_REGION"), profile.Value("region")});
+  settings.ca_bundle = first({environment.Get("AWS_CA_BUNDLE"), profile.Value("ca_bundle")});
   settings.path_style = Lower(profile.Value("s3.addressing_style")) == "path";
   return settings;
 }

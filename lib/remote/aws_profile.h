@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/environment.h"
 #include "core/result.h"
 
 namespace wdelta {
@@ -33,7 +34,7 @@ struct AwsProfile {
   // A value, or "".
   std::string Value(const std::string& key) const;
 };
-Result<AwsProfile> ReadAwsProfile();
+Result<AwsProfile> ReadAwsProfile(const Environment& environment);
 
 // How to reach S3, by the environment and the selected profile; empty where nothing is said. A file that cannot be read
 // is ignored here: the search for credentials reports it.
@@ -41,9 +42,6 @@ struct AwsSettings {
   std::string endpoint{}, region{}, ca_bundle{};
   bool path_style = false;
 };
-AwsSettings ReadAwsSettings();
-
-// A variable of the environment, or "".
-std::string EnvironmentValue(const char* name);
+AwsSettings ReadAwsSettings(const Environment& environment);
 
 }  // namespace wdelta

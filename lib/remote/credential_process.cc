@@ -11,6 +11,8 @@
 #include <csignal>
 #include <cstring>
 
+#include "core/child_variables.h"
+
 namespace wdelta {
 
 std::optional<std::vector<std::string>> SplitCommand(std::string_view command) {
@@ -77,11 +79,12 @@ class Child {
   pid_t pid_;
 };
 
-Result<pid_t> Start(const std::vector<std::string>& words, int output) {
+Result<pid_t> Start(const std::vector<std::string>& words, const Environment& environment, int output) {
   std::vector<char*> arguments;
   arguments.reserve(words.size() + 1);
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
+  const ChildVariables variables(environment.variables());
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);
@@ -96,7 +99,7 @@ Result<pid_t> Start(const std::vector<std::string>& words, int output) {
   posix_spawnattr_setsigdefault(&attributes, &pipe_only);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   pid_t pid = 0;
-  const int failed = posix_spawnp(&pid, arguments[0], &actions, &attributes, arguments.data(), environ);
+  const int failed = posix_spawnp(&pid, arguments[0], &actions, &attributes, arguments.data(), variables.pointers());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (failed) return Failed(std::string("cannot be started: ") + std::strerror(failed));
@@ -106,7 +109,7 @@ Result<pid_t> Start(const std::vector<std::string>& words, int output) {
 }  // namespace
 
 Result<Bytes> RunForOutput(const std::vector<std::string>& words, uint64_t limit, double seconds,
-                           const StopToken& stop) {
+                           const Environment& environment, const StopToken& stop) {
   using Clock = std::chrono::steady_clock;
   const auto deadline =
       Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
@@ -118,7 +121,7 @@ Result<Bytes> RunForOutput(const std::vector<std::string>& words, uint64_t limit
     ~Closer() { close(descriptor); }
   };
   const Closer reading{ends[0]};
-  auto started = Start(words, ends[1]);
+  auto started = Start(words, environment, ends[1]);
   close(ends[1]);
   if (!started.ok()) return started.TakeError();
   Child child(*started);

@@ -74,18 +74,18 @@ Result<Bytes> BodyOf(Result<HttpAnswer> answer) {
                "the service answered with status " + std::to_string(answer->status)};
 }
 
-Result<Credentials> AskProcess(const std::string& command, const StopToken& stop) {
+Result<Credentials> AskProcess(const std::string& command, const Environment& environment, const StopToken& stop) {
   const auto words = SplitCommand(command);
   if (!words) return Denied("the command of credential_process has a quote without an end, or no word");
-  WD_ASSIGN(const Bytes output, RunForOutput(*words, kMaxAnswer, kProcessSeconds, stop));
+  WD_ASSIGN(const Bytes output, RunForOutput(*words, kMaxAnswer, kProcessSeconds, environment, stop));
   return ParseCredentialsJson(output, "SessionToken");
 }
 
-std::string StsEndpoint(const AwsProfile& profile) {
-  std::string endpoint = EnvironmentValue("AWS_ENDPOINT_URL_STS");
+std::string StsEndpoint(const AwsProfile& profile, const Environment& environment) {
+  std::string endpoint = environment.Get("AWS_ENDPOINT_URL_STS");
   if (!endpoint.empty()) return endpoint;
-  std::string region = EnvironmentValue("AWS_REGION");
-  if (region.empty()) region = EnvironmentValue("AWS_DEFAULT_REGION");
+  std::string region = environment.Get("AWS_REGION");
+  if (region.empty()) region = environment.Get("AWS_DEFAULT_REGION");
   if (region.empty()) region = profile.Value("region");
   if (region.empty() || region == "auto") region = "us-east-1";
   return "https://sts." + PercentEncode(region, false) + ".amazonaws.com" + (region.starts_with("cn-") ? ".cn" : "");
@@ -126,12 +126,13 @@ Result<Credentials> AssumeRole(const std::string& endpoint, const std::string& r
   return Checked(std::move(credentials));
 }
 
-Result<Credentials> AskContainer(const std::string& url, const CredentialChain::Send& send) {
+Result<Credentials> AskContainer(const std::string& url, const CredentialChain::Send& send,
+                                 const Environment& environment) {
   HttpRequest request{.url = url};
   request.max_answer = kMaxAnswer;
   request.timeout = kServiceSeconds;
-  std::string token = EnvironmentValue("AWS_CONTAINER_AUTHORIZATION_TOKEN");
-  if (const std::string path = EnvironmentValue("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"); !path.empty()) {
+  std::string token = environment.Get("AWS_CONTAINER_AUTHORIZATION_TOKEN");
+  if (const std::string path = environment.Get("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"); !path.empty()) {
     WD_ASSIGN(token, ReadToken(path));
   }
   if (token.find_first_of("\r\n") != std::string::npos) return Denied("the authorization token has a line break");
@@ -180,16 +181,17 @@ Result<Credentials> ParseCredentialsJson(ByteSpan text, std::string_view token) 
   return Checked(std::move(credentials));
 }
 
-FoundCredentials FromEnvironment() {
+FoundCredentials FromEnvironment(const Environment& environment) {
   Credentials credentials;
-  credentials.access_key = EnvironmentValue("AWS_ACCESS_KEY_ID");
-  credentials.secret_key = EnvironmentValue("AWS_SECRET_ACCESS_KEY");
-  credentials.session_token = EnvironmentValue("AWS_SESSION_TOKEN");
+  credentials.access_key = environment.Get("AWS_ACCESS_KEY_ID");
+  credentials.secret_key = environment.Get("AWS_SECRET_ACCESS_KEY");
+  credentials.session_token = environment.Get("AWS_SESSION_TOKEN");
   if (credentials.access_key.empty() && credentials.secret_key.empty()) return std::optional<Credentials>();
   return From("the environment", Checked(std::move(credentials)));
 }
 
-FoundCredentials FromProfile(const AwsProfile& profile, const CredentialChain::Send& send, const StopToken& stop) {
+FoundCredentials FromProfile(const AwsProfile& profile, const CredentialChain::Send& send,
+                             const Environment& environment, const StopToken& stop) {
   const std::string name = "profile '" + profile.name + "'";
   const std::string hint =
       "use credential_process, for example with 'aws configure export-credentials --format process', or web identity";
@@ -201,7 +203,7 @@ FoundCredentials FromProfile(const AwsProfile& profile, const CredentialChain::S
   if (has("role_arn")) {
     const std::string token_path = profile.Value("web_identity_token_file");
     if (token_path.empty()) return Denied(name + " takes a role from another profile, which wdelta does not do", hint);
-    return From("web identity of " + name, AssumeRole(StsEndpoint(profile), profile.Value("role_arn"),
+    return From("web identity of " + name, AssumeRole(StsEndpoint(profile, environment), profile.Value("role_arn"),
                                                       profile.Value("role_session_name"), token_path, send));
   }
   if (has("aws_access_key_id") || has("aws_secret_access_key")) {
@@ -212,26 +214,27 @@ FoundCredentials FromProfile(const AwsProfile& profile, const CredentialChain::S
     return From(name + " in '" + profile.keys_path + "'", Checked(std::move(credentials)));
   }
   if (has("credential_process"))
-    return From("credential_process of " + name, AskProcess(profile.Value("credential_process"), stop));
+    return From("credential_process of " + name, AskProcess(profile.Value("credential_process"), environment, stop));
   if (has("sso_session") || has("sso_start_url"))
     return Denied(name + " signs in with SSO, which wdelta does not do", hint);
   return std::optional<Credentials>();
 }
 
-FoundCredentials FromWebIdentity(const AwsProfile& profile, const CredentialChain::Send& send) {
-  const std::string token_path = EnvironmentValue("AWS_WEB_IDENTITY_TOKEN_FILE");
+FoundCredentials FromWebIdentity(const AwsProfile& profile, const CredentialChain::Send& send,
+                                 const Environment& environment) {
+  const std::string token_path = environment.Get("AWS_WEB_IDENTITY_TOKEN_FILE");
   if (token_path.empty()) return std::optional<Credentials>();
-  return From("web identity", AssumeRole(StsEndpoint(profile), EnvironmentValue("AWS_ROLE_ARN"),
-                                         EnvironmentValue("AWS_ROLE_SESSION_NAME"), token_path, send));
+  return From("web identity", AssumeRole(StsEndpoint(profile, environment), environment.Get("AWS_ROLE_ARN"),
+                                         environment.Get("AWS_ROLE_SESSION_NAME"), token_path, send));
 }
 
-FoundCredentials FromContainer(const CredentialChain::Send& send) {
-  std::string url = EnvironmentValue("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
+FoundCredentials FromContainer(const CredentialChain::Send& send, const Environment& environment) {
+  std::string url = environment.Get("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
   if (!url.empty()) {
     if (url[0] != '/') return Denied("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI does not begin with '/'");
-    return From("the container service", AskContainer("http://169.254.170.2" + url, send));
+    return From("the container service", AskContainer("http://169.254.170.2" + url, send, environment));
   }
-  url = EnvironmentValue("AWS_CONTAINER_CREDENTIALS_FULL_URI");
+  url = environment.Get("AWS_CONTAINER_CREDENTIALS_FULL_URI");
   if (url.empty()) return std::optional<Credentials>();
   const auto parsed = ParseHttpUrl(url);
   if (!parsed.ok()) return Denied("AWS_CONTAINER_CREDENTIALS_FULL_URI is not an http or https URL");
@@ -240,18 +243,18 @@ FoundCredentials FromContainer(const CredentialChain::Send& send) {
   if (parsed->scheme != "https" && !near)
     return Denied("AWS_CONTAINER_CREDENTIALS_FULL_URI may use plain http only on this machine, not '" +
                   UrlForPeople(url) + "'");
-  return From("the container service", AskContainer(url, send));
+  return From("the container service", AskContainer(url, send, environment));
 }
 
-FoundCredentials FromInstance(const CredentialChain::Send& send, std::string* why) {
-  std::string disabled = EnvironmentValue("AWS_EC2_METADATA_DISABLED");
+FoundCredentials FromInstance(const CredentialChain::Send& send, const Environment& environment, std::string* why) {
+  std::string disabled = environment.Get("AWS_EC2_METADATA_DISABLED");
   std::transform(disabled.begin(), disabled.end(), disabled.begin(),
                  [](char c) { return static_cast<char>(c | 0x20); });
   if (disabled == "true") {
     *why = "disabled";
     return std::optional<Credentials>();
   }
-  std::string base = EnvironmentValue("AWS_EC2_METADATA_SERVICE_ENDPOINT");
+  std::string base = environment.Get("AWS_EC2_METADATA_SERVICE_ENDPOINT");
   if (base.empty()) base = "http://169.254.169.254";
   while (base.ends_with('/')) base.pop_back();
   if (!ParseHttpUrl(base).ok()) return Denied("AWS_EC2_METADATA_SERVICE_ENDPOINT is not an http or https URL");

@@ -11,9 +11,10 @@ constexpr int64_t kRefreshBefore = 300;  // seconds
 
 }  // namespace
 
-CredentialChain::CredentialChain(Send send, const StopToken& stop, Clock clock)
+CredentialChain::CredentialChain(Send send, const Context& context, Clock clock)
     : send_(std::move(send)),
-      stop_(stop),
+      environment_(context.environment),
+      stop_(context.stop),
       clock_(clock ? std::move(clock) : [] { return static_cast<int64_t>(time(nullptr)); }) {}
 
 Result<Credentials> CredentialChain::Get() {
@@ -35,18 +36,18 @@ void CredentialChain::Invalidate() {
 }
 
 Result<Credentials> CredentialChain::Find() {
-  if (EnvironmentValue("WDELTA_S3_ANONYMOUS") == "1") return Credentials{.source = "anonymous", .anonymous = true};
-  WD_ASSIGN(std::optional<Credentials> found, FromEnvironment());
+  if (environment_.Get("WDELTA_S3_ANONYMOUS") == "1") return Credentials{.source = "anonymous", .anonymous = true};
+  WD_ASSIGN(std::optional<Credentials> found, FromEnvironment(environment_));
   if (found) return *found;
-  WD_ASSIGN(const AwsProfile profile, ReadAwsProfile());
-  WD_ASSIGN(found, FromProfile(profile, send_, stop_));
+  WD_ASSIGN(const AwsProfile profile, ReadAwsProfile(environment_));
+  WD_ASSIGN(found, FromProfile(profile, send_, environment_, stop_));
   if (found) return *found;
-  WD_ASSIGN(found, FromWebIdentity(profile, send_));
+  WD_ASSIGN(found, FromWebIdentity(profile, send_, environment_));
   if (found) return *found;
-  WD_ASSIGN(found, FromContainer(send_));
+  WD_ASSIGN(found, FromContainer(send_, environment_));
   if (found) return *found;
   std::string why;
-  WD_ASSIGN(found, FromInstance(send_, &why));
+  WD_ASSIGN(found, FromInstance(send_, environment_, &why));
   if (found) return *found;
 
   Error error{ErrorKind::kDenied, "no credentials for S3: none in the environment (AWS_ACCESS_KEY_ID), in profile '" +

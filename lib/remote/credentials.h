@@ -34,8 +34,8 @@ class CredentialChain {
   using Send = std::function<Result<HttpAnswer>(const HttpRequest&)>;
   using Clock = std::function<int64_t()>;  // seconds since 1970; empty: the machine's
 
-  // `stop` ends what is waited for here; `send` has one of its own.
-  explicit CredentialChain(Send send, const StopToken& stop = {}, Clock clock = {});
+  // Takes environment and stop from `context`; `send` has a stop of its own.
+  explicit CredentialChain(Send send, const Context& context = {}, Clock clock = {});
 
   // Those found before, or new ones from five minutes before they expire on; when no new ones are to be had, the old
   // ones as long as they are valid. kDenied: none, or of no use. kTransient: a service that should have given them did
@@ -48,6 +48,7 @@ class CredentialChain {
   Result<Credentials> Find();
 
   const Send send_;
+  const Environment environment_;
   const StopToken stop_;
   const Clock clock_;
   std::mutex mutex_;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <exception>
 #include <functional>
 #include <mutex>
@@ -175,11 +174,10 @@ bool IsHeaderSafe(const std::string& text) {
   return std::none_of(text.begin(), text.end(), [](char c) { return c == '\r' || c == '\n' || c == '\0'; });
 }
 
-std::string CaFile(const TransferOptions& options) {
+std::string CaFile(const TransferOptions& options, const Environment& environment) {
   if (!options.ca_file.empty()) return options.ca_file;
   for (const char* name : {"AWS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"}) {
-    const char* value = std::getenv(name);
-    if (value && *value) return value;
+    if (std::string value = environment.Get(name); !value.empty()) return value;
   }
   return {};
 }
@@ -220,8 +218,11 @@ const std::string* HttpAnswer::Header(std::string_view name) const {
 
 // Handles that nobody uses at the moment; each keeps its connections open.
 struct HttpClient::Pool {
-  Pool(const TransferOptions& given, const StopToken& given_stop)
-      : options(given), stop(given_stop), ca_file(CaFile(given)), throttle(given.bytes_per_second, given_stop) {}
+  Pool(const TransferOptions& given, const Context& context)
+      : options(given),
+        stop(context.stop),
+        ca_file(CaFile(given, context.environment)),
+        throttle(given.bytes_per_second, context.stop) {}
   ~Pool() {
     for (CURL* handle : idle) curl_easy_cleanup(handle);
   }
@@ -253,11 +254,11 @@ struct HttpClient::Pool {
   std::vector<CURL*> idle;
 };
 
-HttpClient::HttpClient(const TransferOptions& options, const StopToken& stop) {
+HttpClient::HttpClient(const TransferOptions& options, const Context& context) {
   // Never undone: others in this process may use libcurl as well.
   static const bool ready = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
   static_cast<void>(ready);
-  pool_ = std::make_unique<Pool>(options, stop);
+  pool_ = std::make_unique<Pool>(options, context);
 }
 
 HttpClient::~HttpClient() = default;

@@ -62,7 +62,8 @@ struct HttpAnswer {
 
 class HttpClient {
  public:
-  HttpClient(const TransferOptions& options, const StopToken& stop);
+  // Takes its stop from `context`, and from its environment the certificates to trust, if the options do not say.
+  HttpClient(const TransferOptions& options, const Context& context);
   ~HttpClient();
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;

@@ -22,7 +22,7 @@ Error ReadOnly() {
 class MirrorRemote final : public Remote {
  public:
   MirrorRemote(std::string url, std::string base, const TransferOptions& options, const Context& context)
-      : url_(std::move(url)), base_(std::move(base)), client_(options, context.stop) {}
+      : url_(std::move(url)), base_(std::move(base)), client_(options, context) {}
 
   const std::string& url() const override { return url_; }
   std::vector<std::pair<std::string, std::string>> Describe() override { return {{"mirror", base_}}; }

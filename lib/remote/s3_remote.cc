@@ -1,7 +1,6 @@
 #include "remote/s3_remote.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "core/text.h"
 #include "remote/ranged_answer.h"
@@ -18,16 +17,14 @@ constexpr uint64_t kMaxListing = 8 << 20;  // a thousand keys of a thousand byte
                                            // each byte encoded as three, and more
 
 // The headers that ask the store to encrypt, from the environment.
-Result<TextPairs> EncryptionHeaders() {
-  const char* kind = std::getenv("WDELTA_SSE");
-  const char* key = std::getenv("WDELTA_SSE_KMS_KEY_ID");
+Result<TextPairs> EncryptionHeaders(const Environment& environment) {
+  const std::string kind = environment.Get("WDELTA_SSE"), key = environment.Get("WDELTA_SSE_KMS_KEY_ID");
   TextPairs headers;
-  if (!kind || !*kind) return headers;
-  const std::string_view text = kind;
-  if (text != "AES256" && text != "aws:kms")
-    return Error{ErrorKind::kUsage, "WDELTA_SSE is '" + Shorten(TerminalText(text), 40) + "', not AES256 or aws:kms"};
+  if (kind.empty()) return headers;
+  if (kind != "AES256" && kind != "aws:kms")
+    return Error{ErrorKind::kUsage, "WDELTA_SSE is '" + Shorten(TerminalText(kind), 40) + "', not AES256 or aws:kms"};
   headers.emplace_back("x-amz-server-side-encryption", kind);
-  if (text == "aws:kms" && key && *key) headers.emplace_back("x-amz-server-side-encryption-aws-kms-key-id", key);
+  if (kind == "aws:kms" && !key.empty()) headers.emplace_back("x-amz-server-side-encryption-aws-kms-key-id", key);
   return headers;
 }
 
@@ -224,29 +221,27 @@ class S3Remote final : public Remote {
 
 Result<std::unique_ptr<Remote>> OpenS3Remote(const std::string& url, const TransferOptions& options,
                                              const Context& context) {
-  const AwsSettings settings = ReadAwsSettings();
+  const AwsSettings settings = ReadAwsSettings(context.environment);
   TransferOptions used = options;
   if (used.ca_file.empty()) used.ca_file = settings.ca_bundle;
   S3Place place;
   place.endpoint = options.endpoint;
   place.region = options.region.empty() ? settings.region : options.region;
   if (url.starts_with("hf://")) {
-    const char* endpoint = std::getenv("WDELTA_HF_S3_ENDPOINT");
-    if (place.endpoint.empty() && endpoint) place.endpoint = endpoint;
+    if (place.endpoint.empty()) place.endpoint = context.environment.Get("WDELTA_HF_S3_ENDPOINT");
   } else if (place.endpoint.empty()) {
     place.endpoint = settings.endpoint;
   }
   if (options.path_style || settings.path_style) place.bucket = BucketPlace::kPath;
-  const char* addressing = std::getenv("WDELTA_S3_ADDRESSING");
-  if (addressing && *addressing && !options.path_style) {
-    const std::string_view text = addressing;
-    if (text != "path" && text != "virtual")
+  const std::string addressing = context.environment.Get("WDELTA_S3_ADDRESSING");
+  if (!addressing.empty() && !options.path_style) {
+    if (addressing != "path" && addressing != "virtual")
       return Error{ErrorKind::kUsage,
-                   "WDELTA_S3_ADDRESSING is '" + Shorten(TerminalText(text), 40) + "', not path or virtual"};
-    place.bucket = text == "path" ? BucketPlace::kPath : BucketPlace::kHost;
+                   "WDELTA_S3_ADDRESSING is '" + Shorten(TerminalText(addressing), 40) + "', not path or virtual"};
+    place.bucket = addressing == "path" ? BucketPlace::kPath : BucketPlace::kHost;
   }
   WD_ASSIGN(S3Address address, ParseS3Address(url, place));
-  WD_ASSIGN(TextPairs encryption, EncryptionHeaders());
+  WD_ASSIGN(TextPairs encryption, EncryptionHeaders(context.environment));
   return std::unique_ptr<Remote>(std::make_unique<S3Remote>(std::move(address), used, context, std::move(encryption)));
 }
 

@@ -2,7 +2,6 @@
 
 #include <sys/stat.h>
 
-#include <cstdlib>
 #include <ctime>
 
 #include "core/digest.h"
@@ -15,21 +14,16 @@ namespace wdelta {
 
 namespace {
 
-std::string Environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
-
 // Whether the user has the token that opens everything of Hugging Face except
 // this gateway.
-bool HasHuggingFaceToken() {
-  if (!Environment("HF_TOKEN").empty() || !Environment("HUGGING_FACE_HUB_TOKEN").empty()) return true;
-  std::string path = Environment("HF_TOKEN_PATH");
+bool HasHuggingFaceToken(const Environment& environment) {
+  if (!environment.Get("HF_TOKEN").empty() || !environment.Get("HUGGING_FACE_HUB_TOKEN").empty()) return true;
+  std::string path = environment.Get("HF_TOKEN_PATH");
   if (path.empty()) {
-    std::string home = Environment("HF_HOME");
+    std::string home = environment.Get("HF_HOME");
     if (home.empty()) {
-      const std::string cache = Environment("XDG_CACHE_HOME");
-      home = (cache.empty() ? Environment("HOME") + "/.cache" : cache) + "/huggingface";
+      const std::string cache = environment.Get("XDG_CACHE_HOME");
+      home = (cache.empty() ? environment.Get("HOME") + "/.cache" : cache) + "/huggingface";
     }
     path = home + "/token";
   }
@@ -68,8 +62,9 @@ S3Session::S3Session(S3Address address, const TransferOptions& options, const Co
       options_(options),
       note_(context.note),
       stop_(context.stop),
-      client_(options, context.stop),
-      chain_([this](const HttpRequest& request) { return client_.Send(request); }, context.stop),
+      environment_(context.environment),
+      client_(options, context),
+      chain_([this](const HttpRequest& request) { return client_.Send(request); }, context),
       state_{first_address_} {}
 
 S3Session::State S3Session::Current() {
@@ -84,7 +79,8 @@ Result<Credentials> S3Session::GetCredentials() {
     credentials_source_ = credentials->anonymous ? "none, requests are not signed" : credentials->source;
     return credentials;
   }
-  if (first_address_.hugging_face && credentials.error().kind != ErrorKind::kInterrupted && HasHuggingFaceToken())
+  if (first_address_.hugging_face && credentials.error().kind != ErrorKind::kInterrupted &&
+      HasHuggingFaceToken(environment_))
     return Error{ErrorKind::kDenied,
                  "no S3 credentials for '" + first_address_.url +
                      "': there is a Hugging Face token, but that does not open the S3 "

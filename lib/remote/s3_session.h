@@ -66,6 +66,7 @@ class S3Session {
   const TransferOptions options_;
   const NoteSink note_;
   const StopToken stop_;
+  const Environment environment_;
   HttpClient client_;
   CredentialChain chain_;
   std::mutex mutex_;

@@ -160,8 +160,8 @@ class Pusher {
   Result<> PushPackFile() {
     std::string path = options_.source, temporary;
     if (path == "-") {
-      WD_ASSIGN(const File spooled, SpoolStandardInput(context_.stop));
-      temporary = TemporaryPath("push.wdp");
+      WD_ASSIGN(const File spooled, SpoolStandardInput(context_));
+      temporary = TemporaryPath("push.wdp", context_.environment);
       WD_TRY(CopyInto(spooled, temporary, false));
       path = temporary;
     }

@@ -171,7 +171,7 @@ class HistoryVerifier {
 }  // namespace
 
 Result<VerifyRemoteReport> VerifyHistory(Session& session, bool quick, const Context& context) {
-  const std::string folder = TemporaryPath("verify");
+  const std::string folder = TemporaryPath("verify", context.environment);
   Result<VerifyRemoteReport> report = HistoryVerifier(session, quick, folder, context).Run();
   RemoveTree(folder);
   return report;

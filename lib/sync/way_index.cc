@@ -30,9 +30,9 @@ Result<> CopyRange(Remote& remote, const Way& way, uint64_t begin, uint64_t end,
 
 }  // namespace
 
-Result<std::unique_ptr<DeltaReader>> OpenWayIndex(Remote& remote, const Way& way) {
+Result<std::unique_ptr<DeltaReader>> OpenWayIndex(Remote& remote, const Way& way, const Context& context) {
   // A file with holes stands for the pack: only what opening it reads is there.
-  WD_ASSIGN(File file, File::CreateUnnamed());
+  WD_ASSIGN(File file, File::CreateUnnamed(context.environment));
   const uint64_t bytes = way.bytes();
   constexpr uint64_t kHead = 256 << 10, kTail = 256 << 10;
   WD_TRY(file.Resize(bytes));
@@ -56,9 +56,9 @@ Result<std::unique_ptr<DeltaReader>> OpenWayIndex(Remote& remote, const Way& way
 }
 
 Result<std::vector<uint32_t>> TensorDigestsOf(Remote& remote, const RecordEntry& entry,
-                                              const std::vector<std::string_view>& names) {
+                                              const std::vector<std::string_view>& names, const Context& context) {
   WD_ASSIGN(const std::unique_ptr<DeltaReader> reader,
-            OpenWayIndex(remote, entry.delta ? *entry.delta : *entry.anchor));
+            OpenWayIndex(remote, entry.delta ? *entry.delta : *entry.anchor, context));
   const DeltaIndex& index = reader->index();
   const auto other = [&] {
     return Error{ErrorKind::kConflict, "record " + std::to_string(entry.number) + " has other tensors",
@@ -87,9 +87,9 @@ Result<std::vector<uint32_t>> TensorDigestsOf(Remote& remote, const RecordEntry&
   return digests;
 }
 
-Result<FileChoice> ChoiceOf(Remote& remote, const RecordEntry& entry, const FileChoice& given) {
+Result<FileChoice> ChoiceOf(Remote& remote, const RecordEntry& entry, const FileChoice& given, const Context& context) {
   if (!given.include.empty() || !given.exclude.empty()) return given;
-  Result<std::unique_ptr<DeltaReader>> reader = OpenWayIndex(remote, entry.delta ? *entry.delta : *entry.anchor);
+  Result<std::unique_ptr<DeltaReader>> reader = OpenWayIndex(remote, entry.delta ? *entry.delta : *entry.anchor, context);
   if (!reader.ok() && reader.error().kind == ErrorKind::kNotFound) return given;  // gc removed it
   if (!reader.ok()) return reader.TakeError();
   const Layout& layout = (*reader)->index().layout;

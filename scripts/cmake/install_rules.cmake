@@ -6,7 +6,7 @@ install(TARGETS wdelta EXPORT wdelta_targets LIBRARY DESTINATION ${CMAKE_INSTALL
 install(TARGETS wdelta_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 # Used as <wdelta/wdelta.h>. Headers include each other by their paths from where they lie, so that no other folder has to
 # be searched. tests/consumer/run finds what is missing here, and what is too much.
-foreach(header wdelta.h reports.h stats_report.h core/context.h core/json_object.h core/result.h
+foreach(header wdelta.h reports.h stats_report.h core/context.h core/environment.h core/json_object.h core/result.h
     core/stop.h core/words.h)
   cmake_path(GET header PARENT_PATH folder)
   install(FILES ${PROJECT_SOURCE_DIR}/lib/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/wdelta/${folder})

@@ -5,7 +5,7 @@
     contract_rules.py --self-test  prove on small made-up trees that every rule can fail
 
 No exception leaves it: std::filesystem, which throws unless each call is asked not to, has one home, and every public
-call that returns a Result is made through Guarded.
+call that returns a Result is made through Guarded. What the environment says is read once, at the edge.
 """
 
 import pathlib
@@ -20,6 +20,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 HOMES = {
     "std::filesystem throws; core/path.h does not": (
         r"<filesystem>|\bstd::(?:experimental::)?filesystem\b|\bfs::", r"lib/core/path\.cc"),
+    "the environment is a value in Context": (
+        r"\b(?:secure_)?getenv\b|\b(?:set|unset|put|clear)env\b|\benviron\b", r"lib/core/environment\.cc"),
 }
 
 EXPORTED = re.compile(r"^WDELTA_EXPORT\s+Result<.*?>\s+(\w+)\(", re.MULTILINE | re.DOTALL)
@@ -58,7 +60,8 @@ GOOD = {
     "lib/calls/diff.cc": "// std::filesystem would throw\nResult<Report> Diff(const Request& request,\n"
                          "    const Context& context) {\n  return Guarded(DoDiff, request, context);\n}\n",
     "lib/core/path.cc": "#include <filesystem>\nnamespace fs = std::filesystem;\nfs::remove_all(path, failed);\n",
-    "cmd/help.cc": "#include <filesystem>\n",
+    "lib/core/environment.cc": "for (char** entry = environ; *entry; ++entry) Add(*entry);\n",
+    "cmd/help.cc": "#include <filesystem>\nstd::getenv(name);\n",
 }
 
 # A change to the good tree, and where and what the check must then say.
@@ -66,6 +69,8 @@ BAD = [
     ("lib/calls/x.cc", "\n#include <filesystem>\n", "lib/calls/x.cc:2", "throws"),
     ("lib/calls/x.cc", "auto x = fs::exists(path);\n", "lib/calls/x.cc:1", "throws"),
     ("lib/core/path.h", "std::filesystem::path x;\n", "lib/core/path.h:1", "throws"),
+    ("lib/remote/x.cc", "const char* value = std::getenv(name);\n", "lib/remote/x.cc:1", "environment"),
+    ("lib/remote/x.cc", "\nspawn(words, environ);\n", "lib/remote/x.cc:2", "environment"),
     ("lib/calls/diff.cc", "Result<Report> Diff(const Request& request) {\n  return Report();\n}\n", "lib/wdelta.h:1",
      "Guarded"),
     ("lib/stats_report.h", "\nWDELTA_EXPORT Result<std::vector<X>>\n    Stats(int x);\n", "lib/stats_report.h:2", "Stats"),

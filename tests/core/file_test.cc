@@ -121,7 +121,7 @@ TEST_CASE("a whole file is read up to its limit and not beyond") {
 }
 
 TEST_CASE("an unnamed file can be written and read, and nobody else sees it") {
-  const auto file = File::CreateUnnamed();
+  const auto file = File::CreateUnnamed({});
   REQUIRE_OK(file);
   REQUIRE_OK(file->WriteAt(0, AsBytes("abc")));
   Bytes read(3);

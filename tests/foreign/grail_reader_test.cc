@@ -48,7 +48,7 @@ std::string Frame(std::string_view content) {
 struct GrailFolder {
   Result<std::unique_ptr<ForeignDelta>> OpenFile(std::string_view file) const {
     folder.Write("d/delta_sparse.bin.zst", file);
-    return OpenGrail(folder / "d");
+    return OpenGrail(folder / "d", {});
   }
   Result<std::unique_ptr<ForeignDelta>> Open(const std::vector<Entry>& entries, ByteSpan data = kExample) const {
     return OpenFile(Frame(Content(Header(entries), data)));
@@ -86,7 +86,7 @@ TEST_CASE("a grail delta says its tensors with their forms, and is known by its 
   CHECK(LooksLikeGrail(grail.folder / "d"));
   grail.folder.Write("lone", file);
   CHECK(LooksLikeGrail(grail.folder / "lone"));
-  const auto lone = OpenGrail(grail.folder / "lone");
+  const auto lone = OpenGrail(grail.folder / "lone", {});
   REQUIRE_OK(lone);
   CHECK(*PatchTensor(**lone, 0, Dtype::kBF16, kShape, kOld, 16) == kNew);
 
@@ -245,7 +245,7 @@ TEST_CASE("a grail file that is no whole frame, or claims a header that cannot b
   CHECK_FAILS(grail.OpenFile(Frame("\xff\xff\xff\xff")), ErrorKind::kIntegrity, "its header is too long");
   CHECK_FAILS(grail.OpenFile(Frame(std::string("\x00\x00\x00\x04", 4))), ErrorKind::kIntegrity, "ends too early");
   CHECK_FAILS(grail.OpenFile(Frame("{")), ErrorKind::kIntegrity, "ends too early");
-  CHECK_FAILS(OpenGrail(grail.folder / "nothing"), ErrorKind::kNotFound, "nothing");
+  CHECK_FAILS(OpenGrail(grail.folder / "nothing", {}), ErrorKind::kNotFound, "nothing");
 }
 
 TEST_CASE("a random change comes through a grail delta as it was") {

@@ -60,7 +60,7 @@ struct PrimeFolder {
   Result<std::unique_ptr<ForeignDelta>> OpenTexts(std::string_view manifest, std::string_view patch) const {
     folder.Write("step_8/sparse_update_manifest.json", manifest);
     folder.Write("step_8/sparse_update_patch.safetensors", patch);
-    return OpenPrime(folder / "step_8");
+    return OpenPrime(folder / "step_8", {});
   }
   Result<std::unique_ptr<ForeignDelta>> Open(const Manifest& manifest,
                                              const std::vector<MadeTensor>& patch = kPatch) const {
@@ -124,13 +124,13 @@ TEST_CASE("a prime-rl update says its steps, its size and its tensors with their
 TEST_CASE("a prime-rl update in which nothing changed has no patch file") {
   const PrimeFolder prime;
   prime.folder.Write("empty/sparse_update_manifest.json", Manifest{.entries = {}, .patch_file = "null"}.Text());
-  const auto update = OpenPrime(prime.folder / "empty");
+  const auto update = OpenPrime(prime.folder / "empty", {});
   REQUIRE_OK(update);
   CHECK((*update)->tensors().empty());
   prime.folder.Write("empty/sparse_update_manifest.json", Manifest{.patch_file = "null"}.Text());
-  CHECK_FAILS(OpenPrime(prime.folder / "empty"), ErrorKind::kIntegrity, "it lists tensors, but no patch file");
+  CHECK_FAILS(OpenPrime(prime.folder / "empty", {}), ErrorKind::kIntegrity, "it lists tensors, but no patch file");
   prime.folder.Write("empty/sparse_update_manifest.json", Manifest{}.Text());
-  CHECK_FAILS(OpenPrime(prime.folder / "empty"), ErrorKind::kNotFound, "sparse_update_patch.safetensors");
+  CHECK_FAILS(OpenPrime(prime.folder / "empty", {}), ErrorKind::kNotFound, "sparse_update_patch.safetensors");
 }
 
 TEST_CASE("a patch file in one zstd frame is read like an open one, and only to the length that the manifest means") {

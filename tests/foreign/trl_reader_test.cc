@@ -36,7 +36,7 @@ MadeTensor List(const std::string& name, Dtype dtype, Bytes data) {
 struct Patch {
   Result<std::unique_ptr<ForeignDelta>> Open(const std::vector<MadeTensor>& tensors, const Metadata& metadata) const {
     folder.Write("patch", SafetensorsText({"patch", tensors, metadata, 0}));
-    return OpenTrl(folder / "patch");
+    return OpenTrl(folder / "patch", {});
   }
   // What a patch makes of the example.
   Result<Bytes> Apply(const std::vector<MadeTensor>& tensors, const Metadata& metadata, size_t block = 16) const {
@@ -207,7 +207,7 @@ TEST_CASE("a checkpoint, a plain delta and other files do not look like TRL patc
   const std::string plain = patch.folder / "plain.safetensors";
   REQUIRE_OK(Diff({.base = patch.folder / "a", .next = patch.folder / "b", .output = plain}, {.threads = 1}));
   CHECK_FALSE(LooksLikeTrl(plain));
-  CHECK_FAILS(OpenTrl(plain), ErrorKind::kIntegrity, "its metadata do not say so");
+  CHECK_FAILS(OpenTrl(plain, {}), ErrorKind::kIntegrity, "its metadata do not say so");
 }
 
 TEST_CASE("a TRL patch that is cut short anywhere is refused") {
@@ -215,7 +215,7 @@ TEST_CASE("a TRL patch that is cut short anywhere is refused") {
   const std::string good = SafetensorsText({"patch", {kFirstIndices, kFirstValues}, Said(), 0});
   for (size_t length = 0; length < good.size(); ++length) {
     patch.folder.Write("cut", std::string_view(good).substr(0, length));
-    CHECK_FALSE(OpenTrl(patch.folder / "cut").ok());
+    CHECK_FALSE(OpenTrl(patch.folder / "cut", {}).ok());
   }
 }
 

@@ -38,6 +38,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   folder.Write("input", wdelta::AsText(file));
   (void)wdelta::LooksLikeGrail(folder / "input");
-  wdelta::PatchEverything(wdelta::OpenGrail(folder / "input"));
+  wdelta::PatchEverything(wdelta::OpenGrail(folder / "input", {}));
   return 0;
 }

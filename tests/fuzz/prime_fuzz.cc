@@ -51,6 +51,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     wdelta::ZstdCompress(patch.bytes(), 1, file);
   }
   folder.Write("input/patch", wdelta::AsText(file));
-  wdelta::PatchEverything(wdelta::OpenPrime(folder / "input"));
+  wdelta::PatchEverything(wdelta::OpenPrime(folder / "input", {}));
   return 0;
 }

@@ -32,6 +32,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   out.Raw({data + 2, size - 2});
   folder.Write("input", wdelta::AsText(out.bytes()));
   (void)wdelta::LooksLikeTrl(folder / "input");
-  wdelta::PatchEverything(wdelta::OpenTrl(folder / "input"));
+  wdelta::PatchEverything(wdelta::OpenTrl(folder / "input", {}));
   return 0;
 }

@@ -61,7 +61,7 @@ TEST_CASE("the profile is the one that AWS_PROFILE names, else the default") {
   CleanEnvironment environment;
   environment.home().Write(".aws/config", "[default]\nregion = one\n[profile x]\nregion = two\n[y]\nregion = three\n");
   environment.home().Write(".aws/credentials", "[x]\naws_access_key_id = AK\naws_secret_access_key = SK\n");
-  const auto standard = ReadAwsProfile();
+  const auto standard = ReadAwsProfile(environment.value());
   REQUIRE_OK(standard);
   CHECK(standard->name == "default");
   CHECK(standard->found);
@@ -69,23 +69,23 @@ TEST_CASE("the profile is the one that AWS_PROFILE names, else the default") {
   CHECK(standard->Value("region") == "one");
   CHECK(standard->Value("nothing").empty());
   environment.Set("AWS_PROFILE", "x");
-  const auto chosen = ReadAwsProfile();
+  const auto chosen = ReadAwsProfile(environment.value());
   REQUIRE_OK(chosen);
   CHECK(chosen->chosen);
   CHECK(chosen->Value("region") == "two");
   CHECK(chosen->Value("aws_access_key_id") == "AK");
   CHECK(chosen->keys_path == environment.home() / ".aws/credentials");
   environment.Set("AWS_PROFILE", "y");  // without the word "profile" it is none
-  CHECK_FALSE(ReadAwsProfile()->found);
+  CHECK_FALSE(ReadAwsProfile(environment.value())->found);
 }
 
 TEST_CASE("keys come from one file, the credentials file first") {
   CleanEnvironment environment;
   environment.home().Write(".aws/config",
                            "[default]\naws_access_key_id = A1\naws_secret_access_key = S1\naws_session_token = T1\n");
-  CHECK(ReadAwsProfile()->keys_path == environment.home() / ".aws/config");
+  CHECK(ReadAwsProfile(environment.value())->keys_path == environment.home() / ".aws/config");
   environment.home().Write(".aws/credentials", "[default]\naws_access_key_id = A2\naws_secret_access_key = S2\n");
-  const auto profile = ReadAwsProfile();
+  const auto profile = ReadAwsProfile(environment.value());
   REQUIRE_OK(profile);
   CHECK(profile->Value("aws_access_key_id") == "A2");
   CHECK(profile->Value("aws_session_token").empty());
@@ -95,48 +95,49 @@ TEST_CASE("the files may be elsewhere, and one that is broken is an error with i
   CleanEnvironment environment;
   environment.home().Write("c", "[default]\nregion = here\n");
   environment.Set("AWS_CONFIG_FILE", "~/c");
-  CHECK(ReadAwsProfile()->Value("region") == "here");
+  CHECK(ReadAwsProfile(environment.value())->Value("region") == "here");
   environment.home().Write("broken", "[default]\nsecret\n");
   environment.Set("AWS_SHARED_CREDENTIALS_FILE", environment.home() / "broken");
-  CHECK_FAILS(ReadAwsProfile(), ErrorKind::kUsage, "broken': line 2: expected '[section]' or 'key = value'");
-  CHECK(ReadAwsSettings().region.empty());
+  CHECK_FAILS(ReadAwsProfile(environment.value()), ErrorKind::kUsage,
+              "broken': line 2: expected '[section]' or 'key = value'");
+  CHECK(ReadAwsSettings(environment.value()).region.empty());
   environment.Set("AWS_SHARED_CREDENTIALS_FILE", environment.home().path());
-  CHECK_FAILS(ReadAwsProfile(), ErrorKind::kRefused, "not a regular file");
+  CHECK_FAILS(ReadAwsProfile(environment.value()), ErrorKind::kRefused, "not a regular file");
 }
 
 TEST_CASE("an endpoint in the environment goes before one in a profile, and one for S3 before one for all") {
   CleanEnvironment environment;
-  CHECK(ReadAwsSettings().endpoint.empty());
+  CHECK(ReadAwsSettings(environment.value()).endpoint.empty());
   environment.home().Write(".aws/config", "[default]\nendpoint_url = http://profile\n");
-  CHECK(ReadAwsSettings().endpoint == "http://profile");
+  CHECK(ReadAwsSettings(environment.value()).endpoint == "http://profile");
   environment.home().Write(
       ".aws/config",
       "[default]\nendpoint_url = http://profile\nservices = mine\n"
       "[services mine]\ns3 =\n  endpoint_url = http://service\nsts =\n  endpoint_url = http://no\n");
-  CHECK(ReadAwsSettings().endpoint == "http://service");
+  CHECK(ReadAwsSettings(environment.value()).endpoint == "http://service");
   environment.Set("AWS_ENDPOINT_URL", "http://all");
-  CHECK(ReadAwsSettings().endpoint == "http://all");
+  CHECK(ReadAwsSettings(environment.value()).endpoint == "http://all");
   environment.Set("AWS_ENDPOINT_URL_S3", "http://s3");
-  CHECK(ReadAwsSettings().endpoint == "http://s3");
+  CHECK(ReadAwsSettings(environment.value()).endpoint == "http://s3");
   environment.Set("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "true");
-  CHECK(ReadAwsSettings().endpoint.empty());
+  CHECK(ReadAwsSettings(environment.value()).endpoint.empty());
 }
 
 TEST_CASE("region, certificates and the style of addresses come from the environment and the profile") {
   CleanEnvironment environment;
   environment.home().Write(".aws/config",
                            "[default]\nregion = r1\nca_bundle = /ca1\ns3 =\n  addressing_style = Path\n");
-  CHECK(ReadAwsSettings().region == "r1");
-  CHECK(ReadAwsSettings().ca_bundle == "/ca1");
-  CHECK(ReadAwsSettings().path_style);
+  CHECK(ReadAwsSettings(environment.value()).region == "r1");
+  CHECK(ReadAwsSettings(environment.value()).ca_bundle == "/ca1");
+  CHECK(ReadAwsSettings(environment.value()).path_style);
   environment.Set("AWS_DEFAULT_REGION", "r2");
-  CHECK(ReadAwsSettings().region == "r2");
+  CHECK(ReadAwsSettings(environment.value()).region == "r2");
   environment.Set("AWS_REGION", "r3");
-  CHECK(ReadAwsSettings().region == "r3");
+  CHECK(ReadAwsSettings(environment.value()).region == "r3");
   environment.Set("AWS_CA_BUNDLE", "/ca2");
-  CHECK(ReadAwsSettings().ca_bundle == "/ca2");
+  CHECK(ReadAwsSettings(environment.value()).ca_bundle == "/ca2");
   environment.home().Write(".aws/config", "[default]\ns3 =\n  addressing_style = virtual\n");
-  CHECK_FALSE(ReadAwsSettings().path_style);
+  CHECK_FALSE(ReadAwsSettings(environment.value()).path_style);
 }
 
 }  // namespace

@@ -168,7 +168,7 @@ TEST_CASE("after a stop a change that was sent is still answered, and a question
       usleep(300'000);
       return HttpText(200, "", "");
     });
-    HttpClient client({}, source.token());
+    HttpClient client({}, {.stop = source.token()});
     const std::string text = "body";
     const MemorySource body(AsBytes(text));
     HttpRequest request;
@@ -183,7 +183,7 @@ TEST_CASE("after a stop a change that was sent is still answered, and a question
       CHECK(answer->status == 200);
     }
     CHECK_FAILS(client.Send(request), ErrorKind::kInterrupted, "interrupted");
-    HttpClient other({}, StopSource().token());
+    HttpClient other({}, {.stop = StopSource().token()});
     REQUIRE_OK(other.Send(request));
   }
 }

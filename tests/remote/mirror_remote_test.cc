@@ -26,7 +26,7 @@ Result<ObjectPiece> ReadFrom(const std::string& answer, const std::string& etag 
   return Open(server.url() + "/run7/")->Read("a/b", 2, 4, etag);
 }
 
-std::string Environment(const char* name) {
+std::string Variable(const char* name) {
   const char* value = std::getenv(name);
   return value ? value : "";
 }
@@ -116,27 +116,27 @@ TEST_CASE("nothing can be written to a mirror, and its URL holds nothing but a p
 
 // Against a real web server, which tests/remote/run starts: it serves the folder WDELTA_TEST_HTTP_ROOT.
 TEST_CASE("a mirror behind a web server keeps what a remote promises, as far as it is one" *
-          doctest::skip(Environment("WDELTA_TEST_HTTP_URL").empty())) {
+          doctest::skip(Variable("WDELTA_TEST_HTTP_URL").empty())) {
   ContractTraits traits;
   traits.writable = false;
   traits.can_list = false;
   const auto open_writer = [] {
-    auto remote = OpenFolderRemote("file://" + Environment("WDELTA_TEST_HTTP_ROOT"), {});
+    auto remote = OpenFolderRemote("file://" + Variable("WDELTA_TEST_HTTP_ROOT"), {});
     REQUIRE_OK(remote);
     return std::move(*remote);
   };
-  CheckContract([] { return Open(Environment("WDELTA_TEST_HTTP_URL")); }, traits, open_writer);
+  CheckContract([] { return Open(Variable("WDELTA_TEST_HTTP_URL")); }, traits, open_writer);
   uint64_t seed = 0;
-  const auto open_faulty = [&] { return BehindFaults(Open(Environment("WDELTA_TEST_HTTP_URL")), ++seed); };
+  const auto open_faulty = [&] { return BehindFaults(Open(Variable("WDELTA_TEST_HTTP_URL")), ++seed); };
   CheckContract(open_faulty, traits, open_writer);
 }
 
 TEST_CASE("what comes damaged out of a mirror is found where it is used" *
-          doctest::skip(Environment("WDELTA_TEST_HTTP_URL").empty())) {
+          doctest::skip(Variable("WDELTA_TEST_HTTP_URL").empty())) {
   const std::string name = "/damage-" + RandomHex(6);
-  CheckDamageIsFound([&] { return Open(Environment("WDELTA_TEST_HTTP_URL") + name); },
+  CheckDamageIsFound([&] { return Open(Variable("WDELTA_TEST_HTTP_URL") + name); },
                      [&] {
-                       auto remote = OpenFolderRemote("file://" + Environment("WDELTA_TEST_HTTP_ROOT") + name, {});
+                       auto remote = OpenFolderRemote("file://" + Variable("WDELTA_TEST_HTTP_ROOT") + name, {});
                        REQUIRE_OK(remote);
                        return std::move(*remote);
                      });

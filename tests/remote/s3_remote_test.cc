@@ -329,12 +329,12 @@ TEST_CASE("a key that is not in the grammar is not sent") {
 
 namespace {
 
-std::string Environment(const char* name) {
+std::string Variable(const char* name) {
   const char* value = std::getenv(name);
   return value ? value : "";
 }
 bool Without(const char* name) {
-  return Environment(name).empty();
+  return Variable(name).empty();
 }
 
 constexpr char kBucketUrl[] = "s3://wdelta-contract/run7";
@@ -354,7 +354,7 @@ void CreateBucket(const TransferOptions& options, BucketPlace bucket) {
 
 TEST_CASE("S3 over http keeps what a remote promises" * doctest::skip(Without("WDELTA_TEST_S3"))) {
   TransferOptions options;
-  options.endpoint = Environment("WDELTA_TEST_S3");
+  options.endpoint = Variable("WDELTA_TEST_S3");
   CreateBucket(options, BucketPlace::kBySuitability);
   ContractTraits traits;
   traits.large = true;
@@ -363,7 +363,7 @@ TEST_CASE("S3 over http keeps what a remote promises" * doctest::skip(Without("W
 
 TEST_CASE("S3 behind faults keeps what a remote promises" * doctest::skip(Without("WDELTA_TEST_S3"))) {
   TransferOptions options;
-  options.endpoint = Environment("WDELTA_TEST_S3");
+  options.endpoint = Variable("WDELTA_TEST_S3");
   CreateBucket(options, BucketPlace::kBySuitability);
   uint64_t seed = 0;
   CheckContract([&] { return BehindFaults(Open(kBucketUrl, options), ++seed); }, {.listed = 40});
@@ -371,7 +371,7 @@ TEST_CASE("S3 behind faults keeps what a remote promises" * doctest::skip(Withou
 
 TEST_CASE("a real store is found to replace on condition" * doctest::skip(Without("WDELTA_TEST_S3"))) {
   TransferOptions options;
-  options.endpoint = Environment("WDELTA_TEST_S3");
+  options.endpoint = Variable("WDELTA_TEST_S3");
   CreateBucket(options, BucketPlace::kBySuitability);
   const auto keeps = KeepsConditionalReplace(*Open(kBucketUrl, options), [](const std::string&) {});
   REQUIRE_OK(keeps);
@@ -380,7 +380,7 @@ TEST_CASE("a real store is found to replace on condition" * doctest::skip(Withou
 
 TEST_CASE("what comes damaged out of S3 is found where it is used" * doctest::skip(Without("WDELTA_TEST_S3"))) {
   TransferOptions options;
-  options.endpoint = Environment("WDELTA_TEST_S3");
+  options.endpoint = Variable("WDELTA_TEST_S3");
   CreateBucket(options, BucketPlace::kBySuitability);
   const std::string url = std::string(kBucketUrl) + "/damage-" + RandomHex(6);
   const auto open = [&] { return Open(url, options); };
@@ -389,8 +389,8 @@ TEST_CASE("what comes damaged out of S3 is found where it is used" * doctest::sk
 
 TEST_CASE("S3 over https keeps what a remote promises" * doctest::skip(Without("WDELTA_TEST_S3_TLS"))) {
   TransferOptions options;
-  options.endpoint = Environment("WDELTA_TEST_S3_TLS");
-  options.ca_file = Environment("WDELTA_TEST_S3_CA");
+  options.endpoint = Variable("WDELTA_TEST_S3_TLS");
+  options.ca_file = Variable("WDELTA_TEST_S3_CA");
   CreateBucket(options, BucketPlace::kBySuitability);
   ContractTraits traits;
   traits.listed = 20;
@@ -401,7 +401,7 @@ TEST_CASE("S3 with the bucket in the host name keeps what a remote promises" *
           doctest::skip(Without("WDELTA_TEST_S3_VIRTUAL"))) {
   const Setting addressing("WDELTA_S3_ADDRESSING", "virtual");
   TransferOptions options;
-  options.endpoint = Environment("WDELTA_TEST_S3_VIRTUAL");
+  options.endpoint = Variable("WDELTA_TEST_S3_VIRTUAL");
   CreateBucket(options, BucketPlace::kHost);
   ContractTraits traits;
   traits.listed = 20;
@@ -411,7 +411,7 @@ TEST_CASE("S3 with the bucket in the host name keeps what a remote promises" *
 TEST_CASE("a certificate that nobody vouches for is refused" * doctest::skip(Without("WDELTA_TEST_S3_TLS"))) {
   const Setting aws("AWS_CA_BUNDLE", ""), curl("CURL_CA_BUNDLE", ""), ssl("SSL_CERT_FILE", "");
   TransferOptions options;
-  options.endpoint = Environment("WDELTA_TEST_S3_TLS");
+  options.endpoint = Variable("WDELTA_TEST_S3_TLS");
   const auto result = Open(kBucketUrl, options)->Stat("a");
   CHECK_FAILS(result, ErrorKind::kDenied, "certificate");
   CHECK(result.error().hint.find("--ca-file") != std::string::npos);
@@ -419,7 +419,7 @@ TEST_CASE("a certificate that nobody vouches for is refused" * doctest::skip(Wit
 
 TEST_CASE("a real store refuses wrong keys, and knows no other bucket" * doctest::skip(Without("WDELTA_TEST_S3"))) {
   TransferOptions options;
-  options.endpoint = Environment("WDELTA_TEST_S3");
+  options.endpoint = Variable("WDELTA_TEST_S3");
   CHECK_FAILS(Open("s3://no-such-bucket-here/x", options)->Read("a", 0, 1), ErrorKind::kNotFound, "no bucket");
   CHECK_FAILS(Open("s3://no-such-bucket-here/x", options)->List("", "", 1), ErrorKind::kNotFound, "no bucket");
   CHECK_FAILS(Open("s3://no-such-bucket-here/x", options)->Write("a", Hello(), WriteRule::kIfAbsent),
@@ -433,7 +433,7 @@ TEST_CASE("a real store refuses wrong keys, and knows no other bucket" * doctest
 TEST_CASE("a prefix with unusual characters is signed as the store expects" *
           doctest::skip(Without("WDELTA_TEST_S3"))) {
   TransferOptions options;
-  options.endpoint = Environment("WDELTA_TEST_S3");
+  options.endpoint = Variable("WDELTA_TEST_S3");
   CreateBucket(options, BucketPlace::kBySuitability);
   const auto remote = Open("s3://wdelta-contract/Run 7/a+b=c&d;e,f'(g)!*~$@:%2F/\xc3\xa4", options);
   REQUIRE_OK(remote->Write("k", Hello(), WriteRule::kReplace));
@@ -449,11 +449,11 @@ TEST_CASE("a prefix with unusual characters is signed as the store expects" *
 
 TEST_CASE("keys of a session work with their token, and not without" * doctest::skip(Without("WDELTA_TEST_S3_TOKEN"))) {
   TransferOptions options;
-  options.endpoint = Environment("WDELTA_TEST_S3");
-  const Setting access("AWS_ACCESS_KEY_ID", Environment("WDELTA_TEST_S3_TOKEN_ACCESS"));
-  const Setting secret("AWS_SECRET_ACCESS_KEY", Environment("WDELTA_TEST_S3_TOKEN_SECRET"));
+  options.endpoint = Variable("WDELTA_TEST_S3");
+  const Setting access("AWS_ACCESS_KEY_ID", Variable("WDELTA_TEST_S3_TOKEN_ACCESS"));
+  const Setting secret("AWS_SECRET_ACCESS_KEY", Variable("WDELTA_TEST_S3_TOKEN_SECRET"));
   {
-    const Setting token("AWS_SESSION_TOKEN", Environment("WDELTA_TEST_S3_TOKEN"));
+    const Setting token("AWS_SESSION_TOKEN", Variable("WDELTA_TEST_S3_TOKEN"));
     const auto remote = Open("s3://wdelta-contract/session", options);
     REQUIRE_OK(remote->Write("k", Hello(), WriteRule::kReplace));
     REQUIRE_OK(remote->Read("k", 0, 5));
@@ -468,9 +468,9 @@ TEST_CASE(
     "to read" *
     doctest::skip(Without("WDELTA_TEST_S3_THEIRS"))) {
   TransferOptions options;
-  options.endpoint = Environment("WDELTA_TEST_S3");
+  options.endpoint = Variable("WDELTA_TEST_S3");
   const auto remote = Open("s3://wdelta-interop/from/them", options);
-  const std::string expected = Environment("WDELTA_TEST_S3_THEIRS");
+  const std::string expected = Variable("WDELTA_TEST_S3_THEIRS");
   const auto small = remote->Read("small", 0, 1000);
   REQUIRE_OK(small);
   CHECK(AsText(small->bytes) == expected);

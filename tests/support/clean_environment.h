@@ -1,48 +1,33 @@
-// An environment without anything that tells of S3, and with a home of its own, for as long as a test runs.
+// The environment of this process without anything that tells of S3, and with a home of its own.
 #pragma once
 
-#include <unistd.h>
-
-#include <cstdlib>
 #include <string>
-#include <utility>
-#include <vector>
 
+#include "core/environment.h"
 #include "support/scratch_folder.h"
 
 namespace wdelta {
 
 class CleanEnvironment {
  public:
-  CleanEnvironment() {
-    for (char** entry = environ; *entry; ++entry) {
-      const std::string text = *entry;
-      const std::string name = text.substr(0, text.find('='));
-      if (name.starts_with("AWS_") || name.starts_with("WDELTA_") || name == "HOME")
-        kept_.emplace_back(name, text.substr(name.size() + 1));
-    }
-    for (const auto& [name, value] : kept_) unsetenv(name.c_str());
+  CleanEnvironment() : variables_(ProcessEnvironment().variables()) {
+    std::erase_if(variables_, [](const auto& variable) {
+      return variable.first.starts_with("AWS_") || variable.first.starts_with("WDELTA_");
+    });
     Set("HOME", home_.path());
     Set("AWS_EC2_METADATA_DISABLED", "true");
-  }
-  ~CleanEnvironment() {
-    for (const std::string& name : set_) unsetenv(name.c_str());
-    for (const auto& [name, value] : kept_) setenv(name.c_str(), value.c_str(), 1);
   }
   CleanEnvironment(const CleanEnvironment&) = delete;
   CleanEnvironment& operator=(const CleanEnvironment&) = delete;
 
-  void Set(const std::string& name, const std::string& value) {
-    setenv(name.c_str(), value.c_str(), 1);
-    set_.push_back(name);
-  }
-  void Unset(const std::string& name) { unsetenv(name.c_str()); }
+  void Set(const std::string& name, const std::string& value) { variables_[name] = value; }
+  void Unset(const std::string& name) { variables_.erase(name); }
   const ScratchFolder& home() const { return home_; }
+  Environment value() const { return Environment(variables_); }
 
  private:
   ScratchFolder home_;
-  std::vector<std::pair<std::string, std::string>> kept_;
-  std::vector<std::string> set_;
+  Environment::Variables variables_;
 };
 
 }  // namespace wdelta
