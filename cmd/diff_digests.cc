@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "core/try.h"
 #include "names.h"
 #include "numbers.h"
 #include "shared_options.h"

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "core/try.h"
+
 namespace wdelta {
 
 namespace {

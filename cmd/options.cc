@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <list>
 
+#include "core/try.h"
+
 namespace wdelta {
 
 namespace {

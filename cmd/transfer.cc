@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/try.h"
+
 namespace wdelta {
 
 namespace {

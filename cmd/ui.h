@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/try.h"
 #include "json_fields.h"
 #include "progress.h"
 #include "wdelta.h"

@@ -8,15 +8,17 @@
 #include "sync/history_lineage.h"
 #include "sync/keep_marker.h"
 #include "sync/record_info.h"
+#include "sync/session.h"
 #include "wdelta.h"
 
 namespace wdelta {
 
 namespace {
 
-FollowOptions OptionsOf(const PullRequest& request, const RemoteName& name) {
+FollowOptions OptionsOf(const PullRequest& request, const Session& session) {
   FollowOptions options;
-  options.wish = {name.revision, name.given, request.allow_rollback, request.max_age, request.check || request.plan};
+  options.wish = {session.revision(), session.named(), request.allow_rollback, request.max_age,
+                  request.check || request.plan};
   options.build = {request.in_place, request.keep, request.base};
   options.check = request.check;
   options.plan = request.plan;
@@ -57,22 +59,24 @@ PullReport ReportOf(const FollowReport& followed, const Replica& replica, const 
 
 // A folder goes on with what it follows. Otherwise a remote without a record holds the versions of another system, if
 // anything.
-Result<FollowReport> Follow(const PullRequest& request, const RemoteName& name, Remote& remote, Replica& replica,
-                            const Context& context) {
-  const FollowOptions options = OptionsOf(request, name);
+Result<FollowReport> Follow(const PullRequest& request, Session& session, Replica& replica, const Context& context) {
+  const FollowOptions options = OptionsOf(request, session);
   const SeenRecord seen = replica.seen();
-  bool has_versions = CanonicalLineage::Follows(seen, remote);
-  HistoryLineage history(remote, replica.PacksPath(), request.transfer.jobs, context);
-  if (!has_versions && seen.url != remote.url()) {
-    WD_ASSIGN(const bool has_records, history.Exists());
-    has_versions = !has_records;
+  bool has_versions = CanonicalLineage::Follows(seen, session.remote());
+  if (!has_versions && seen.url != session.url()) {
+    WD_ASSIGN(const uint64_t records, session.history().FindTip());
+    has_versions = records == 0;
   }
-  CanonicalLineage versions(remote, replica.PacksPath(), request.transfer.jobs, context);
-  return Follower(has_versions ? static_cast<Lineage&>(versions) : history, replica, options, context).Run();
+  if (!has_versions) {
+    HistoryLineage history(session.history(), replica.PacksPath(), session.jobs(), context);
+    return Follower(history, replica, options, context).Run();
+  }
+  CanonicalLineage versions(session.remote(), replica.PacksPath(), session.jobs(), context);
+  return Follower(versions, replica, options, context).Run();
 }
 
-Result<PullReport> PullInto(const std::string& folder, const PullRequest& request, const RemoteName& name,
-                            Remote& remote, const Context& context) {
+Result<PullReport> PullInto(const std::string& folder, const PullRequest& request, Session& session,
+                            const Context& context) {
   const bool only_asks = request.check || request.plan;
   WD_ASSIGN(Replica replica, Replica::Open(folder, request.lock_wait, context.stop));
   std::optional<SglangMarker> marker;
@@ -81,8 +85,8 @@ Result<PullReport> PullInto(const std::string& folder, const PullRequest& reques
   if (!only_asks && request.in_place && (!request.marker.empty() || has_marker || had_marker)) {
     WD_ASSIGN(marker, KeepMarker(replica, request.lock_wait, context));
   }
-  WD_ASSIGN(const FollowReport followed, Follow(request, name, remote, replica, context));
-  const PullReport report = ReportOf(followed, replica, remote);
+  WD_ASSIGN(const FollowReport followed, Follow(request, session, replica, context));
+  const PullReport report = ReportOf(followed, replica, session.remote());
   if (only_asks || !request.hook || !replica.hook_is_due()) return report;
   WD_TRY(request.hook(report));
   WD_TRY(replica.SetHookDue(false));
@@ -93,13 +97,12 @@ Result<PullReport> DoPull(const PullRequest& request, const Context& context) {
   if (!request.marker.empty() && !request.in_place) {
     return Error{ErrorKind::kUsage, "'--marker' needs '--in-place'"};
   }
-  WD_ASSIGN(const RemoteName name, ParseRemoteName(request.remote));
-  WD_ASSIGN(const std::unique_ptr<Remote> remote, OpenRemote(name.url, request.transfer, context));
+  WD_ASSIGN(Session session, Session::Open(request.remote, request.transfer, context));
   // A question changes nothing: an empty folder stands in for one that no pull has made.
   const bool stands_in = (request.check || request.plan) && access((request.folder + "/.wdelta").c_str(), F_OK) != 0;
-  if (!stands_in) return PullInto(request.folder, request, name, *remote, context);
+  if (!stands_in) return PullInto(request.folder, request, session, context);
   const std::string folder = TemporaryPath("pull", context.environment);
-  Result<PullReport> report = PullInto(folder, request, name, *remote, context);
+  Result<PullReport> report = PullInto(folder, request, session, context);
   RemoveTree(folder);
   return report;
 }

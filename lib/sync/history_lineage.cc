@@ -3,9 +3,7 @@
 #include <algorithm>
 
 #include "core/free_space.h"
-#include "core/parallel.h"
 #include "sync/rollback_guard.h"
-#include "sync/route_fetch.h"
 #include "sync/way_index.h"
 #include "walk/rebuild.h"
 
@@ -13,19 +11,10 @@ namespace wdelta {
 
 namespace {
 
-constexpr unsigned kDefaultJobs = 4;
 // A journal that is short of room is carried out part by part (walk/in_place.h).
 constexpr uint64_t kMostJournalBytes = uint64_t{130} << 20, kJournalBytesPerElement = 12;
 
 }  // namespace
-
-HistoryLineage::HistoryLineage(Remote& remote, const std::string& packs, unsigned jobs, const Context& context)
-    : history_(remote), packs_(packs), jobs_(jobs ? jobs : kDefaultJobs), context_(context) {}
-
-Result<bool> HistoryLineage::Exists() {
-  WD_ASSIGN(const uint64_t tip, history_.FindTip());
-  return tip > 0;
-}
 
 Result<Goal> HistoryLineage::Find(const Wish& wish, const SeenRecord* at) {
   Goal goal;
@@ -72,7 +61,7 @@ Result<std::string> HistoryLineage::Mark(uint64_t number) {
 
 Result<Sha256Digest> HistoryLineage::StateOfGiven(const std::string& path) {
   if (given_state_) return *given_state_;
-  WD_ASSIGN(given_files_, ChoiceOf(history_.remote(), goal_, {}));
+  WD_ASSIGN(given_files_, ChoiceOf(history_.remote(), goal_, {}, context_));
   WD_ASSIGN(const Checkpoint checkpoint, Checkpoint::Open(path, given_files_, context_.note));
   WD_ASSIGN(const Proof proof, ProveCheckpoint(checkpoint, context_));
   given_state_ = proof.state();
@@ -89,19 +78,13 @@ Result<Plan> HistoryLineage::MakePlan(const std::vector<Base>& bases) {
     return static_cast<size_t>(std::find(states.begin(), states.end(), state) - states.begin());
   };
   const auto have = [&](const RecordEntry& entry) { return base_with(entry.state) < states.size(); };
-  WD_ASSIGN(PlanInput input, history_.GatherPlan(goal_, {have, !bases.empty(), !missing_.empty()}));
-  input.cost = [this](const Way& way) -> std::optional<uint64_t> {
-    const auto is_it = [&](const Way& gone) { return gone.objects == way.objects; };
-    if (std::any_of(missing_.begin(), missing_.end(), is_it)) return std::nullopt;
-    return packs_.MissingBytes(way);
-  };
-  WD_ASSIGN(route_, FindRoute(input));
+  WD_ASSIGN(route_, fetch_.Plan(goal_, have, !bases.empty()));
 
   Plan plan;
   for (const RouteWay& way : route_.ways) {
-    plan.steps.push_back({way.way.from, way.to, way.way.bytes(), packs_.MissingBytes(way.way)});
+    plan.steps.push_back({way.way.from, way.to, way.way.bytes(), fetch_.packs().MissingBytes(way.way)});
   }
-  for (const RecordEntry& entry : input.entries) {
+  for (const RecordEntry& entry : fetch_.entries()) {
     if (entry.number == route_.start) plan.base = base_with(entry.state);
     if (entry.number <= route_.start) continue;
     const uint64_t elements = std::min(entry.elements_changed, kMostJournalBytes);
@@ -111,42 +94,14 @@ Result<Plan> HistoryLineage::MakePlan(const std::vector<Base>& bases) {
 }
 
 Result<bool> HistoryLineage::Fetch(uint64_t* wire_bytes) {
-  // A model that goes back and forth passes the same pack more than once; it is fetched once.
-  std::vector<RouteWay> ways;
-  for (const RouteWay& planned : route_.ways) {
-    const auto is_same = [&](const RouteWay& earlier) { return earlier.way.objects == planned.way.objects; };
-    if (std::none_of(ways.begin(), ways.end(), is_same)) ways.push_back(planned);
-  }
-  // Many small packs are fetched side by side, a few large ones each in several pieces.
-  const unsigned packs_at_once = ways.size() < jobs_ ? 1 : jobs_;
-  Context quiet = context_;
-  if (packs_at_once > 1) quiet.progress = [](const Progress&) {};
-  Progress progress{0, route_.bytes};
-  std::optional<size_t> gone;
-  WD_TRY(RunOrdered<std::optional<uint64_t>>(
-      ways.size(), {packs_at_once, packs_at_once, context_.stop},
-      [&](uint64_t n, unsigned) -> Result<std::optional<uint64_t>> {
-        uint64_t bytes = 0;
-        Result<> fetched = packs_.Fetch(history_.remote(), ways[n].way, jobs_ / packs_at_once, quiet, &bytes);
-        if (!fetched.ok() && fetched.error().kind == ErrorKind::kNotFound) return std::optional<uint64_t>();
-        if (!fetched.ok()) return fetched.TakeError();
-        return std::optional(bytes);
-      },
-      [&](uint64_t n, std::optional<uint64_t> bytes) -> Result<> {
-        if (!bytes && !gone) gone = n;
-        *wire_bytes += bytes.value_or(0);
-        progress.done_bytes += bytes.value_or(0);
-        if (packs_at_once > 1) context_.progress(progress);
-        return {};
-      }));
-  if (!gone) return true;
-  context_.note("the pack of record " + std::to_string(ways[*gone].to) + " has been removed from the store");
-  missing_.push_back(ways[*gone].way);
-  return false;
+  const uint64_t before = fetch_.wire_bytes();
+  Result<bool> fetched = fetch_.Fetch(route_);
+  *wire_bytes += fetch_.wire_bytes() - before;
+  return fetched;
 }
 
 Result<OpenedTarget> HistoryLineage::Open(const std::string& base) {
-  return OpenRoute(route_, packs_, base, given_files_, context_);
+  return OpenRoute(route_, fetch_.packs(), base, given_files_, context_);
 }
 
 }  // namespace wdelta

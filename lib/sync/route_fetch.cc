@@ -57,7 +57,7 @@ Result<bool> RouteFetch::Fetch(const Route& route) {
   seconds_ += watch.seconds();
   if (!fetched.ok()) return fetched.TakeError();
   if (!gone) return true;
-  context_.note("the pack that leads to record " + std::to_string(ways[*gone].to) + " is no longer there");
+  context_.note("the pack of record " + std::to_string(ways[*gone].to) + " has been removed from the store");
   missing_.push_back(ways[*gone].way);
   return false;
 }

@@ -89,7 +89,8 @@ Result<std::vector<uint32_t>> TensorDigestsOf(Remote& remote, const RecordEntry&
 
 Result<FileChoice> ChoiceOf(Remote& remote, const RecordEntry& entry, const FileChoice& given, const Context& context) {
   if (!given.include.empty() || !given.exclude.empty()) return given;
-  Result<std::unique_ptr<DeltaReader>> reader = OpenWayIndex(remote, entry.delta ? *entry.delta : *entry.anchor, context);
+  Result<std::unique_ptr<DeltaReader>> reader =
+      OpenWayIndex(remote, entry.delta ? *entry.delta : *entry.anchor, context);
   if (!reader.ok() && reader.error().kind == ErrorKind::kNotFound) return given;  // gc removed it
   if (!reader.ok()) return reader.TakeError();
   const Layout& layout = (*reader)->index().layout;

@@ -23,7 +23,8 @@ class Stand {
       options.wish.revision = *ParseRevision(revision);
     }
     WD_ASSIGN(Replica replica, Replica::Open(run.folder() / "r", 0, {}));
-    HistoryLineage lineage(run.remote(), replica.PacksPath(), 1, context);
+    RemoteHistory history(run.remote());
+    HistoryLineage lineage(history, replica.PacksPath(), 1, context);
     return Follower(lineage, replica, options, context).Run();
   }
   void MustFollow(const FollowOptions& options = {}, const std::string& revision = "") {
