@@ -151,7 +151,8 @@ Result<File> SpoolStandardInput(const Context& context) {
     struct pollfd input {
       STDIN_FILENO, POLLIN, 0
     };
-    if (poll(&input, 1, 50) == 0) continue;  // a read could wait for long, and the stop may come from another thread
+    // A read could wait for long, and the stop may come from another thread, or from the signal that ended the poll.
+    if (poll(&input, 1, 50) <= 0) continue;
     const ssize_t got = read(STDIN_FILENO, piece.data(), piece.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return SystemError("read", "standard input", errno);

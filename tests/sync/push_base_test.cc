@@ -73,7 +73,7 @@ TEST_CASE("what others pushed since is applied to the base, from an anchor if a 
     const auto chosen = Choose(run, {.rebase = true});
     REQUIRE_OK(chosen);
     CHECK(StateOf(*chosen) == StateOf(run.folder / "elsewhere/3"));
-    CHECK(run.Noted("the pack that leads to record 2 is no longer there") == gone);
+    CHECK(run.Noted("the pack of record 2 has been removed from the store") == gone);
   }
 }
 
