@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 
+import follow
 import remote
 import size_tables
 from measure import Contender, Failed, Score, alternate, fail, remove, run
@@ -141,6 +142,12 @@ class Bench:
         self.score.title("the same pair, from memory to memory (decoding: at least)")
         self.memory_to_memory(base, new)
 
+    def follow(self):
+        (base, new), made = self.make("pair", "--config", "--scale", self.scale)
+        size, share = 2 * made["elements"], 100 * made["density"]
+        self.score.title(f"replicas that follow: {size:,} bytes, {share:.2f} % changed in a step")
+        follow.measure(self, (base, new), size)
+
     # ---- a long history ---------------------------------------------------------------------------------------------
 
     def history(self):
@@ -259,7 +266,7 @@ def parse():
     parser.add_argument("--data", type=pathlib.Path, metavar="DIR", help="also the chains of checkpoints found there")
     parser.add_argument("--remote", nargs="?", const="", metavar="WORD,...", help="only a step through radosgw, and of "
                         f"that only these lines: {', '.join([*remote.LINKS, *remote.FLOWS])}")
-    parts = ["speed", "history", "edges", "density", "memory", "data"]
+    parts = ["speed", "follow", "history", "edges", "density", "memory", "data"]
     parser.add_argument("--only", choices=parts, help="this part and no other")
     parser.add_argument("--report-only", action="store_true", help="exit 0 even if something is over its limit")
     parser.add_argument("--tools", type=pathlib.Path, required=True, help=argparse.SUPPRESS)
@@ -283,6 +290,7 @@ def measure(options, work):
 
     parts = {
         "speed": (bench.generated, True),
+        "follow": (bench.follow, True),
         "history": (bench.history, True),
         "edges": (bench.edges, True),
         "density": (lambda: size_tables.by_density(bench, options.plot), options.density),
