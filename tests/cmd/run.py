@@ -36,7 +36,7 @@ def run_registered(usage):
     signal.signal(signal.SIGALRM, give_up)
     passed = failed = skipped = 0
     for sentence, function in harness.TESTS:
-        # Begins, because pull_cases is also the end of update_pull_cases, which would run twice.
+        # Begins, because pull_cases is also the end of canonical_pull_cases, which would run twice.
         if wanted not in sentence and not function.__module__.startswith(wanted):
             continue
         folder = tempfile.mkdtemp(prefix="wdelta-test-")

@@ -8,7 +8,7 @@ import tiny
 import training
 from harness import read, test
 from training import checkpoint, checkpoints, expect_current, flip, pull, push, url, versions
-from updates import INDEX, folder_of, index_of, publish, refused_pull, run_of, run_of_deltas, steps_of
+from canonical_store import INDEX, folder_of, index_of, publish, refused_pull, run_of, run_of_deltas, steps_of
 
 
 @test("a pull of each version has exactly the files of the checkpoint, companions included, and verifies")

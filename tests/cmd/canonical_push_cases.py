@@ -9,8 +9,8 @@ import tiny
 import training
 from harness import read, test
 from training import checkpoint, checkpoints, expect_record, history, home, kept_base, push, url
-from updates import (CANONICAL, INDEX, expect_sums, folder_of, index_of, latest, log_of, point_at, publish,
-                     published_files, refused, run_of, run_of_deltas)
+from canonical_store import (CANONICAL, INDEX, expect_sums, folder_of, index_of, latest, log_of, point_at, publish,
+                             published_files, refused, run_of, run_of_deltas)
 
 
 @test("a version is a folder under updates/ with its index and SHA256SUMS, and latest names the newest one")

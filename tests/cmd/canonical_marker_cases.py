@@ -8,7 +8,7 @@ import tiny
 import training
 from harness import read, test
 from training import checkpoint, expect_current, flip, history, pull, url, versions
-from updates import folder_of, publish, run_of, steps_of
+from canonical_store import folder_of, publish, run_of, steps_of
 
 OPTIONS = ("--in-place", "--marker", "sglang")
 SHARD = "/model-00000-of-00001.safetensors"

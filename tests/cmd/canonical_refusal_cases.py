@@ -7,7 +7,8 @@ import shutil
 import tiny
 from harness import read, test
 from training import checkpoint, expect_current, flip, pull, push, versions
-from updates import INDEX, folder_of, index_of, point_at, publish, refused_pull, run_of, run_of_deltas, write_index
+from canonical_store import (INDEX, folder_of, index_of, point_at, publish, refused_pull, run_of, run_of_deltas,
+                             write_index)
 
 SHARD = "/model-00000-of-00001.safetensors"
 
