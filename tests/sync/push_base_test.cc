@@ -67,13 +67,13 @@ TEST_CASE("what others pushed since is applied to the base, from an anchor if a 
     run.WriteModel("elsewhere/3", 3);
     REQUIRE_OK(run.Push({.source = "elsewhere/2", .base = run.folder / "1"}));
     REQUIRE_OK(run.Push({.source = "elsewhere/3", .base = run.folder / "elsewhere/2", .anchor_every = 2}));
-    CHECK_FAILS(Choose(run, {}), ErrorKind::kConflict, "has moved on");
+    CHECK_FAILS(Choose(run, {}), ErrorKind::kConflict, "has a newer record");
     if (gone) run.store->Erase(run.ObjectOf(2));
     run.counts->Forget();
     const auto chosen = Choose(run, {.rebase = true});
     REQUIRE_OK(chosen);
     CHECK(StateOf(*chosen) == StateOf(run.folder / "elsewhere/3"));
-    CHECK(run.Noted("the pack that leads to record 2 is no longer there") == gone);
+    CHECK(run.Noted("the pack of record 2 has been removed from the store") == gone);
   }
 }
 

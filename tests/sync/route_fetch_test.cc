@@ -60,7 +60,7 @@ TEST_CASE("a pack that is gone is planned around, and without a way around it is
   Rig rig;
   rig.run.store->Erase(rig.run.ObjectOf(4));
   CHECK_FAILS(rig.Fetch(5, 2), ErrorKind::kNotFound, "4");
-  CHECK(rig.run.Noted("the pack that leads to record 4 is no longer there"));
+  CHECK(rig.run.Noted("the pack of record 4 has been removed from the store"));
   rig.run.WriteModel("6", 6);
   REQUIRE_OK(rig.run.Push({.source = "6", .anchor_every = 2}));
   const auto around = rig.Fetch(6, 2);

@@ -1,4 +1,4 @@
-#include "calls/gc.h"
+#include "sync/gc_run.h"
 
 #include "support/pushed_run.h"
 #include "sync/record_commit.h"
@@ -20,7 +20,7 @@ struct OldRun : PushedRun {
   }
   Result<GcReport> Run(uint64_t keep, bool remove = true, double grace = 100) {
     const auto remote = OpenMemoryRemote(store);
-    GcRequest request;
+    GcOptions request;
     request.keep = keep;
     request.grace = grace;
     request.remove = remove;
