@@ -1,9 +1,8 @@
 // gc: removes the objects of a history that no kept record needs.
-#include "sync/gc_run.h"
-
 #include <algorithm>
 
 #include "core/boundary.h"
+#include "sync/gc_fence.h"
 #include "sync/session.h"
 #include "wdelta.h"
 

@@ -29,9 +29,8 @@ Result<bool> IsWhatWePushed(VersionStore& store, const PusherState& home, uint64
 
 Result<> CheckOwnVersion(VersionStore& store, PusherState& home, uint64_t newest, const std::string& base,
                          const Sha256Digest& base_state) {
-  Error error{ErrorKind::kConflict, ""};
   if (base_state != home.base_state()) {
-    error.message = "'" + base + "' is not what was pushed as " + NameOf(store, newest);
+    Error error{ErrorKind::kConflict, "'" + base + "' is not what was pushed as " + NameOf(store, newest)};
     error.expected = Hex(home.base_state());
     error.found = Hex(base_state);
     error.hint = base == home.base_path()
@@ -44,9 +43,8 @@ Result<> CheckOwnVersion(VersionStore& store, PusherState& home, uint64_t newest
   if (seal == home.published_seal()) return {};
   WD_ASSIGN(const bool is_ours, IsWhatWePushed(store, home, newest));  // a store that was copied looks new, and is not
   if (is_ours) return home.SetPublishedSeal(seal);
-  error.message = NameOf(store, newest) + " was overwritten by another program after the push";
-  error.hint = "send all of the model with '--anchor'";
-  return error;
+  return Error{ErrorKind::kConflict, NameOf(store, newest) + " was overwritten by another program after the push",
+               "send all of the model with '--anchor'"};
 }
 
 Result<std::string> TensorUnlikeVersion(VersionStore& store, uint64_t version, const CanonicalIndex& index,

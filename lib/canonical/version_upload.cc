@@ -35,24 +35,19 @@ Result<> VersionUpload::ClearAway(bool is_ours) {
 }
 
 Result<> VersionUpload::Publish(const std::vector<VersionPart>& parts, const std::function<Result<>()>& before_last) {
-  Result<> sent = Upload(parts, before_last);
+  const Stopwatch watch;
+  const unsigned jobs = std::min(JobsOrDefault(jobs_), 4U);
+  Result<> sent = RunOrderedSlots(
+      parts.size() - 1, {jobs, jobs}, [&](uint64_t i, unsigned, unsigned) { return Send(parts[i]); },
+      [](uint64_t, unsigned) { return Result<>(); });
+  if (sent.ok()) sent = before_last();
+  if (sent.ok()) sent = Send(parts.back());
+  report_.upload_seconds = watch.seconds();
   if (sent.ok()) return Commit();
   if (sent.error().kind != ErrorKind::kConflict) return sent;  // the next push goes on from here
   for (const std::string& key : written_) (void)store_.remote().Remove(key);
   WD_TRY(home_.StopPublishing());
   return sent;
-}
-
-Result<> VersionUpload::Upload(const std::vector<VersionPart>& parts, const std::function<Result<>()>& before_last) {
-  const Stopwatch watch;
-  const unsigned jobs = std::min(JobsOrDefault(jobs_), 4U);
-  WD_TRY(RunOrderedSlots(
-      parts.size() - 1, {jobs, jobs}, [&](uint64_t i, unsigned, unsigned) { return Send(parts[i]); },
-      [](uint64_t, unsigned) { return Result<>(); }));
-  WD_TRY(before_last());
-  WD_TRY(Send(parts.back()));
-  report_.upload_seconds = watch.seconds();
-  return {};
 }
 
 Result<> VersionUpload::Send(const VersionPart& part) {

@@ -42,7 +42,6 @@ class VersionUpload {
 
  private:
   Result<> ClearAway(bool is_ours);
-  Result<> Upload(const std::vector<VersionPart>& parts, const std::function<Result<>()>& before_last);
   Result<> Send(const VersionPart& part);
   Result<> Commit();
 

@@ -73,4 +73,8 @@ class Sweep : Announcement {
 // The keys of the objects that have a pin younger than `life` seconds. With `tidy`, older pins are removed.
 Result<std::set<std::string>> PinnedObjects(Remote& remote, double life, bool tidy);
 
+// gc itself (gc_run.cc): removes the objects of a history that no kept record needs. `remover` is another handle on the
+// same store, for removals, which must not be tried for long.
+Result<GcReport> GcFrom(Remote& remote, Remote& remover, const GcOptions& options, const StopToken& stop = {});
+
 }  // namespace wdelta

@@ -3,8 +3,6 @@
 // gc has to see what is committed or pinned while it runs before it removes anything. So it lists the objects first,
 // then announces a sweep (gc_fence.h), and reads records and pins after that. A sweep is short; the next sweep, which
 // reads records and pins again, goes on where this one ended.
-#include "sync/gc_run.h"
-
 #include <algorithm>
 #include <set>
 

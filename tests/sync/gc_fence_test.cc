@@ -8,7 +8,6 @@
 #include "support/faulty_remote.h"
 #include "support/memory_remote.h"
 #include "support/random_checkpoint.h"
-#include "sync/gc_run.h"
 #include "sync/record_commit.h"
 #include "wdelta.h"
 

@@ -1,6 +1,5 @@
-#include "sync/gc_run.h"
-
 #include "support/pushed_run.h"
+#include "sync/gc_fence.h"
 #include "sync/record_commit.h"
 
 namespace wdelta {
