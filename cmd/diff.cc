@@ -1,9 +1,7 @@
 // wdelta diff: what changed between two checkpoints?
 #include <algorithm>
-#include <numeric>
 
 #include "command.h"
-#include "diff_digests.h"
 #include "names.h"
 #include "numbers.h"
 #include "options.h"
@@ -77,53 +75,44 @@ class DiffPrinter {
     }
   }
 
-  void PrintChanged(const std::vector<TensorChange>& tensors) {
-    Table table({{"name", false, true}, {"dtype"}, {"shape"}, {"changed", true}, {"share", true}, {""}});
-    uint64_t more = 0;
-    for (const TensorChange& tensor : tensors) {
-      if (tensor.kind != ChangeKind::kChanged) continue;
-      if (IsFull(shown_)) {
-        ++more;
-        continue;
-      }
-      ++shown_;
-      table.AddRow({TerminalText(tensor.name), tensor.dtype, ShapeText(tensor.shape), Grouped(tensor.elements_changed),
-                    Percent(tensor.elements_changed, tensor.elements),
-                    ShareBar(PartOf(tensor.elements_changed, tensor.elements), kBarWidth)});
-    }
-    if (table.empty() && more == 0) return;
-    ui_.Report(ui_.Title("changed tensors") + " (share: of the tensor's own elements)\n");
-    ui_.Report(table.Text(ui_.TableWidth()));
-    PrintMore(more);
+  void PrintChanged(std::vector<TensorChange> tensors) {
+    std::erase_if(tensors, [](const TensorChange& tensor) { return tensor.kind != ChangeKind::kChanged; });
+    if (tensors.empty()) return;
+    PrintRows("changed tensors", "tensor", {{"name", false, true}, {"dtype"}, {"shape"}}, tensors,
+              [](const TensorChange& tensor) -> std::vector<std::string> {
+                return {TerminalText(tensor.name), tensor.dtype, ShapeText(tensor.shape)};
+              });
   }
 
   void PrintGroups(const std::vector<GroupRow>& groups, const std::string& by) {
-    Table table({{by, false, true},
-                 {"tensors", true},
-                 {"changed", true},
-                 {"elements", true},
-                 {"changed", true},
-                 {"share", true},
-                 {""}});
-    uint64_t more = 0;
-    for (const GroupRow& group : groups) {
-      if (IsFull(shown_)) {
-        ++more;
-        continue;
-      }
-      ++shown_;
-      table.AddRow({TerminalText(group.name), Grouped(group.tensors), Grouped(group.tensors_changed),
-                    Grouped(group.elements), Grouped(group.elements_changed),
-                    Percent(group.elements_changed, group.elements),
-                    ShareBar(PartOf(group.elements_changed, group.elements), kBarWidth)});
-    }
-    ui_.Report(ui_.Title("by " + by) + " (share: of the row's own elements)\n");
-    ui_.Report(table.Text(ui_.TableWidth()));
-    PrintMore(more);
+    PrintRows("by " + by, "row", {{by, false, true}, {"tensors", true}, {"changed", true}, {"elements", true}}, groups,
+              [](const GroupRow& group) -> std::vector<std::string> {
+                return {TerminalText(group.name), Grouped(group.tensors), Grouped(group.tensors_changed),
+                        Grouped(group.elements)};
+              });
   }
 
  private:
   bool IsFull(uint64_t shown) const { return top_ != 0 && shown >= top_; }
+
+  // Each row: what `cells` gives, and which share of its elements changed.
+  template <class Row, class Cells>
+  void PrintRows(const std::string& title, const std::string& owner, std::vector<Column> columns,
+                 const std::vector<Row>& rows, const Cells& cells) {
+    columns.insert(columns.end(), {{"changed", true}, {"share", true}, {""}});
+    Table table(std::move(columns));
+    size_t shown = 0;
+    for (; shown < rows.size() && !IsFull(shown); ++shown) {
+      const Row& row = rows[shown];
+      std::vector<std::string> line = cells(row);
+      line.insert(line.end(), {Grouped(row.elements_changed), Percent(row.elements_changed, row.elements),
+                               ShareBar(PartOf(row.elements_changed, row.elements), kBarWidth)});
+      table.AddRow(std::move(line));
+    }
+    ui_.Report(ui_.Title(title) + " (share: of the " + owner + "'s own elements)\n");
+    ui_.Report(table.Text(ui_.TableWidth()));
+    PrintMore(rows.size() - shown);
+  }
 
   void PrintMore(uint64_t more) {
     if (more > 0) ui_.Report("  and " + Grouped(more) + " more; '--top 0' shows all\n");
@@ -151,7 +140,7 @@ class DiffPrinter {
 
   const DiffReport& report_;
   Ui& ui_;
-  uint64_t top_, shown_ = 0;
+  uint64_t top_;
 };
 
 void SetLists(JsonObject& fields, const DiffReport& report, const std::vector<TensorChange>& tensors,
@@ -189,36 +178,56 @@ void PrintDelta(const DiffReport& report, const std::string& path, Ui& ui) {
   }
 }
 
-// What to compare, and, if a side is a record, what it took to bring it here.
-Result<DiffRecordsReport> Compare(const Arguments& arguments, const DiffRequest& request, Ui& ui) {
-  DiffRecordsRequest records;
-  records.diff = request;
-  records.work = arguments.Value("work");
-  WD_ASSIGN(records.transfer, ChosenTransfer(arguments));
-  if (IsRemoteName(request.base) || IsRemoteName(request.next)) return DiffRecords(records, ui.MakeContext());
-  DiffRecordsReport report;
-  WD_ASSIGN(report.diff, Diff(request, ui.MakeContext()));
-  return report;
+// Which records were compared: "number" is that of NEW, or of the only one; "base_number" that of BASE.
+void SetRecordNumbers(JsonObject& fields, const DiffReport& report) {
+  const std::optional<RecordInfo>&base = report.base_record, &newest = report.next_record ? report.next_record : base;
+  fields.SetKnownNumber("number", newest ? std::optional(newest->number) : std::nullopt);
+  fields.SetKnownNumber("base_number", base ? std::optional(base->number) : std::nullopt);
 }
 
-Result<int> Run(const Arguments& arguments, Ui& ui) {
-  DiffRequest request;
-  request.base = arguments.operands()[0];
-  request.next = arguments.operands()[1];
-  const bool with_record = IsRemoteName(request.base) || IsRemoteName(request.next);
-  const char* const counting[] = {"counts", "output", "by", "sort"};
-  const bool counted =
-      std::any_of(std::begin(counting), std::end(counting), [&](const char* option) { return arguments.Has(option); });
-  if (with_record && !counted) return DiffByDigests(arguments, BlankFields(), kDefaultTop, ui);
-  request.output = arguments.Value("output");
-  request.files = ChosenFiles(arguments);
-  if (!IsRemoteName(request.base)) WD_TRY(CheckCheckpointName(request.base, "BASE"));
-  if (!IsRemoteName(request.next)) WD_TRY(CheckCheckpointName(request.next, "NEW"));
-  if (!request.output.empty()) WD_TRY(CheckName(request.output));
-  if (request.output == "-") WD_TRY(ui.ReserveStandardOutput("-o FILE"));
+// What digests tell: the names of the tensors that differ. Only two records tell of those that one of them lacks.
+void ReportByDigests(const DiffReport& report, uint64_t top, Ui& ui) {
+  const bool both = report.base_record && report.next_record;
+  const Totals& totals = report.totals;
+  JsonObject fields = BlankFields();
+  SetIdentities(fields, &report.base, &report.result);
+  SetRecordNumbers(fields, report);
+  fields.SetNumber("tensors_total", totals.tensors_total);
+  fields.SetNumber("tensors_changed", totals.tensors_changed);
+  if (both) fields.SetNumber("tensors_added", totals.tensors_added);
+  if (both) fields.SetNumber("tensors_removed", totals.tensors_removed);
+  const std::string first = RecordName(report.base_record ? *report.base_record : *report.next_record);
+  ui.Report(
+      Counted(totals.tensors_changed, "tensor") + " of " + Grouped(totals.tensors_total) +
+      (both ? " changed from " + first + " to " + RecordName(*report.next_record) : " differ from " + first) +
+      (report.layout_differs ? std::string(", but a header or a companion file ") + (both ? "did" : "does") : "") +
+      '\n');
+  std::vector<std::string> items;
+  for (const ChangeKind kind : {ChangeKind::kAdded, ChangeKind::kRemoved, ChangeKind::kChanged}) {
+    uint64_t count = 0;
+    for (const TensorChange& tensor : report.tensors) {
+      if (tensor.kind != kind) continue;
+      JsonObject item;
+      item.SetText("name", tensor.name);
+      item.SetText("change", ChangeName(kind));
+      items.push_back(item.Text());
+      if (++count == 1 && both) ui.Report(ui.Title(std::string(ChangeName(kind)) + " tensors") + '\n');
+      if (top != 0 && count > top) continue;
+      const std::string name = TerminalText(tensor.name);
+      ui.Report("  " +
+                (kind == ChangeKind::kAdded     ? ui.Added(name)
+                 : kind == ChangeKind::kRemoved ? ui.Removed(name)
+                                                : name) +
+                '\n');
+    }
+    if (top != 0 && count > top) ui.Report("  ... '--top 0' shows all\n");
+  }
+  fields.SetJson("tensors", JsonArray(items));
+  fields.SetFlag("different", report.different());
+  ui.SetFields(fields);
+}
 
-  WD_ASSIGN(const DiffRecordsReport compared, Compare(arguments, request, ui));
-  const DiffReport& report = compared.diff;
+void ReportByCounts(const DiffReport& report, const Arguments& arguments, Ui& ui) {
   const std::string by = arguments.Has("by") ? arguments.Value("by") : "tensor";
   const bool grouped = by != "tensor";
   std::vector<TensorChange> tensors = report.tensors;
@@ -227,8 +236,10 @@ Result<int> Run(const Arguments& arguments, Ui& ui) {
   SortRows(groups, arguments.Value("sort"));
   JsonObject fields = Fields(&report);
   SetLists(fields, report, tensors, groups, grouped, arguments.Number("top", 0));
-  if (with_record) SetRecordNumbers(fields, compared.base, compared.next);
-  if (with_record) fields.SetNumber("wire_bytes", compared.wire_bytes);
+  if (report.base_record || report.next_record) {
+    SetRecordNumbers(fields, report);
+    fields.SetNumber("wire_bytes", report.wire_bytes);
+  }
   ui.SetFields(fields);
 
   if (report.different()) {
@@ -245,7 +256,33 @@ Result<int> Run(const Arguments& arguments, Ui& ui) {
     ui.Report("no difference in " + Counted(report.totals.elements_total, "element") + " of " +
               Counted(report.totals.tensors_total, "tensor") + '\n');
   }
-  if (report.delta_bytes) PrintDelta(report, request.output, ui);
+  if (report.delta_bytes) PrintDelta(report, arguments.Value("output"), ui);
+}
+
+Result<int> Run(const Arguments& arguments, Ui& ui) {
+  DiffRequest request;
+  request.base = arguments.operands()[0];
+  request.next = arguments.operands()[1];
+  const bool with_record = IsRemoteName(request.base) || IsRemoteName(request.next);
+  const char* const counting[] = {"counts", "output", "by", "sort"};
+  request.by_digests = with_record && std::none_of(std::begin(counting), std::end(counting),
+                                                   [&](const char* option) { return arguments.Has(option); });
+  request.output = arguments.Value("output");
+  request.files = ChosenFiles(arguments);
+  request.work = arguments.Value("work");
+  for (const auto& [side, role] : {std::pair(request.base, "BASE"), std::pair(request.next, "NEW")}) {
+    if (IsRemoteName(side)) continue;
+    WD_TRY(CheckCheckpointName(side, request.by_digests ? "the other side of a record" : role));
+  }
+  if (!request.output.empty()) WD_TRY(CheckName(request.output));
+  if (request.output == "-") WD_TRY(ui.ReserveStandardOutput("-o FILE"));
+  WD_ASSIGN(request.transfer, ChosenTransfer(arguments));
+  WD_ASSIGN(const DiffReport report, Diff(request, ui.MakeContext()));
+  if (request.by_digests) {
+    ReportByDigests(report, arguments.Number("top", kDefaultTop), ui);
+  } else {
+    ReportByCounts(report, arguments, ui);
+  }
   return report.different() && (arguments.Has("exit-code") || ui.quiet()) ? 1 : 0;
 }
 

@@ -47,8 +47,8 @@ Result<int> Run(const Arguments& arguments, Ui& ui) {
   ui.Essential(report.identity.state + '\n');
   if (request.remote.empty()) return 0;
   if (report.record) {
-    ui.Report(RecordName(*report.record) +
-              (report.same_layout ? "" : ", but some header or companion file is another") + '\n');
+    ui.Report(RecordName(*report.record) + (report.same_layout ? "" : ", but a header or a companion file differs") +
+              '\n');
     return 0;
   }
   if (report.nearest) {

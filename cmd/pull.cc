@@ -21,7 +21,7 @@ JsonObject Fields(const PullReport* report) {
   fields.SetKnownNumber("retries", report ? std::optional(report->retries) : std::nullopt);
   fields.SetKnownNumber("lag_records", report ? std::optional(report->lag_records) : std::nullopt);
   std::vector<std::string> rows;
-  for (const PlanRow& row : report ? report->plan : std::vector<PlanRow>{}) {
+  for (const PlanStep& row : report ? report->plan : std::vector<PlanStep>{}) {
     JsonObject item;
     item.SetNumber("from", row.from);
     item.SetNumber("to", row.to);
@@ -52,9 +52,9 @@ Result<> CallHook(const std::string& command, const std::string& folder, const P
 
 void PrintPlan(const PullReport& report, Ui& ui) {
   uint64_t missing = 0;
-  for (const PlanRow& row : report.plan) missing += row.missing_bytes;
+  for (const PlanStep& row : report.plan) missing += row.missing_bytes;
   ui.Report("to " + RecordName(report.record) + ": " + Counted(missing, "byte") + " to fetch\n");
-  for (const PlanRow& row : report.plan) {
+  for (const PlanStep& row : report.plan) {
     ui.Report("  " + (row.from ? "from " + std::to_string(row.from) : std::string("anchor")) + " to " +
               std::to_string(row.to) + ": " + Counted(row.bytes, "byte") +
               (row.missing_bytes == row.bytes ? "" : ", " + Counted(row.missing_bytes, "byte") + " missing") + '\n');

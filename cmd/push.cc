@@ -40,7 +40,8 @@ Result<PushRequest> RequestFrom(const Arguments& arguments) {
   for (const std::string& path : {request.base, request.mirror}) {
     if (!path.empty()) WD_TRY(CheckCheckpointName(path, "the base"));
   }
-  if (arguments.Has("keep-base")) request.keep_base = arguments.Value("keep-base");
+  const std::string keep_base = arguments.Value("keep-base");
+  request.keep_base = keep_base == "copy" ? KeepBase::kCopy : keep_base == "off" ? KeepBase::kOff : KeepBase::kLink;
   request.anchor = arguments.Has("anchor");
   request.rebase = arguments.Has("rebase");
   request.single_writer = arguments.Has("single-writer");

@@ -71,21 +71,25 @@ Result<VerifyReport> VerifyHistory(const std::string& target, bool quick, const 
 // A checkpoint that should be in the state of a record.
 Result<VerifyReport> VerifyAgainstRecord(const VerifyRequest& request, const TransferOptions& transfer, Ui& ui) {
   WD_TRY(CheckCheckpointName(request.target, "what is compared with a record"));
-  WD_ASSIGN(const CompareReport compared,
-            CompareWithRecord({request.target, request.against, transfer, request.files}, ui.MakeContext()));
-  if (compared.same) {
-    return VerifyReport{"checkpoint", compared.identity, compared.tensors_total, compared.record.totals.bytes_total};
-  }
+  const DiffRequest diff{.base = request.against,
+                         .next = request.target,
+                         .by_digests = true,
+                         .transfer = transfer,
+                         .files = request.files};
+  WD_ASSIGN(const DiffReport compared, Diff(diff, ui.MakeContext()));
+  const RecordInfo& record = *compared.base_record;
+  const uint64_t total = compared.totals.tensors_total;
+  if (!compared.different()) return VerifyReport{"checkpoint", compared.result, total, record.totals.bytes_total};
+  const std::string first = compared.tensors.empty() ? "" : compared.tensors[0].name;
   Error error{ErrorKind::kIntegrity,
-              "'" + request.target + "' is not " + RecordName(compared.record) + ": " +
-                  (compared.differing.empty()
-                       ? "a header or a companion file differs"
-                       : Counted(compared.differing.size(), "tensor") + " of " + Grouped(compared.tensors_total) +
-                             " differ, first '" + compared.differing[0] + "'")};
+              "'" + request.target + "' is not " + RecordName(record) + ": " +
+                  (compared.layout_differs ? "a header or a companion file differs"
+                                           : Counted(compared.tensors.size(), "tensor") + " of " + Grouped(total) +
+                                                 " differ, first '" + first + "'")};
   error.path = request.target;
-  error.expected = compared.record.state;
-  error.found = compared.identity.state;
-  if (!compared.differing.empty()) error.tensor = compared.differing[0];
+  error.expected = record.state;
+  error.found = compared.result.state;
+  error.tensor = first;
   return error;
 }
 

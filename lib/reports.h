@@ -1,4 +1,4 @@
-// The words that the reports of the public face share.
+// The words that the requests and reports of the public face share, and those that the inside of the library uses, too.
 #pragma once
 
 #include <cstdint>
@@ -47,6 +47,28 @@ struct RecordInfo {
   std::vector<std::string> tags;
 };
 
+// How the checkpoint of a push is kept as the base of the next one.
+enum class KeepBase { kLink, kCopy, kOff };
+
+// How a push is to be done, whichever kind of store it goes to.
+struct PushOptions {
+  std::string source{};  // a checkpoint, a pack, or "-"
+  FileChoice files{};    // of the source, and of a base that the user names
+  std::optional<uint64_t> step{};
+  std::string tag{};
+  std::string base{}, mirror{};  // paths; at most one is given; neither: the checkpoint of the last push
+  KeepBase keep_base = KeepBase::kLink;
+  bool anchor = false;              // if there is no base, send the whole checkpoint
+  bool rebase = false;              // compute against the newest record, also if another pusher made it
+  bool single_writer = false;       // no other process pushes: a store without create-if-absent will do
+  uint64_t anchor_every = 0;        // after the commit, add an anchor if the last one is this many records back
+  std::string ready{}, released{};  // markers: wait for the one, create the other when the source may be overwritten
+  Level level = Level::kDefault;
+  double lock_wait = 0;                // seconds
+  std::string encoding{}, checksum{};  // canonical: as in PackRequest
+  std::string run{};                   // canonical: the run that the pointer names; empty: the last part of the URL
+};
+
 // What a push did.
 struct PushReport {
   RecordInfo record;
@@ -55,6 +77,36 @@ struct PushReport {
   uint64_t wire_bytes = 0, retries = 0;
   std::optional<uint64_t> new_anchor_bytes;  // of the anchor that was added
   double pack_seconds = 0, upload_seconds = 0, commit_seconds = 0;
+};
+
+// A pack on the way to a record.
+struct PlanStep {
+  uint64_t from = 0, to = 0;  // records; from 0: an anchor, which needs no base
+  uint64_t bytes = 0, missing_bytes = 0;
+};
+
+// What a pull did.
+struct PullFigures {
+  std::optional<uint64_t> previous;  // the record before this pull
+  bool up_to_date = false;           // nothing had to be done
+  bool update_exists = false;        // with `check` or `plan`: something would be
+  std::vector<PlanStep> plan;
+  uint64_t wire_bytes = 0, lag_records = 0;
+  double download_seconds = 0, apply_seconds = 0;
+};
+
+// What gc keeps, and what it removed.
+struct GcOptions {
+  uint64_t keep = 50;    // the newest records, at least 1
+  double keep_for = 0;   // and those younger than so many seconds
+  double grace = 86400;  // objects younger than that are left alone, by the store's clock
+  bool remove = false;   // else only say what would be
+};
+struct GcReport {
+  uint64_t records = 0, first_kept = 0;
+  uint64_t objects_total = 0, bytes_total = 0;
+  uint64_t objects_removed = 0, bytes_removed = 0;
+  uint64_t objects_too_young = 0;
 };
 
 // What was found in a whole history.

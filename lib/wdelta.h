@@ -1,7 +1,7 @@
 // The public face of libwdelta: what the `wdelta` program can do, as calls. Everything else in the library is private.
 //
 // Start here:  Diff (what changed?), Pack (make it shippable), Apply (rebuild), Verify (prove), Cat (look inside).
-// reports.h has what their reports share, stats_report.h has Stats (how sparse? within limits?).
+// reports.h has what requests and reports share, stats_report.h has Stats (how sparse? within limits?).
 // Each takes a request and a Context and returns a report, or an Error; none writes to the terminal, and none throws.
 // A path of "-" is standard input or output. A checkpoint is a .safetensors file, or a folder of them with its
 // companions (config, tokenizer). The calls may run at the same time in different threads.
@@ -25,20 +25,29 @@ namespace wdelta {
 
 // ---- The calls ------------------------------------------------------------------------------------------------------
 
+// What changed between two checkpoints, each a path or a record of a remote (URL@REV). Records are rebuilt in a
+// temporary folder under `work`, from the other side where its state is one of the history. With `by_digests`, where a
+// side has to be a record, nothing is fetched but indexes: the report tells which tensors differ, and not how much.
 struct DiffRequest {
-  std::string base, next;  // checkpoints; `next` may also be a delta that starts from `base`
-  std::string output;      // also write a plain delta here; empty: none, and no digests are computed
-  FileChoice files;
+  std::string base{}, next{};  // `next` may also be a delta that starts from `base`
+  std::string output{};        // also write a plain delta here; empty: none, and no digests are computed
+  bool by_digests = false;
+  std::string work{};  // empty: the current folder
+  TransferOptions transfer{};
+  FileChoice files{};
 };
 struct DiffReport {
-  Totals totals;
+  Totals totals;  // by digests: of tensors only
   Identity base, result;
-  std::vector<TensorChange> tensors;  // every tensor of either side, by name
-  std::vector<FileChange> files;      // only those that differ
+  std::vector<TensorChange> tensors;  // every tensor of either side, by name; by digests: names of those that differ
+  std::vector<FileChange> files;      // only those that differ; by digests: not known
+  bool layout_differs = false;        // by digests: the tensors are the same, a header or a companion file is not
   std::optional<uint64_t> delta_bytes;
+  std::optional<RecordInfo> base_record, next_record;  // of the sides that are records
+  uint64_t wire_bytes = 0;                             // that it took to rebuild them
   bool different() const {
     return totals.elements_changed || totals.tensors_changed || totals.tensors_added || totals.tensors_removed ||
-           totals.files_changed;
+           totals.files_changed || layout_differs;
   }
 };
 WDELTA_EXPORT Result<DiffReport> Diff(const DiffRequest& request, const Context& context);
@@ -99,41 +108,17 @@ WDELTA_EXPORT Result<VerifyReport> Verify(const VerifyRequest& request, const Co
 // https://host/run7. It holds the history of one model: numbered records, each with the packs that lead to it. Where a
 // record is wanted, URL@REV names one: HEAD, HEAD~3, 17, step:95, a tag, or digits of a state.
 
-struct PushRequest {
-  std::string source;  // a checkpoint, a pack, or "-"
+struct PushRequest : PushOptions {
   std::string remote;
-  std::optional<uint64_t> step;
-  std::string tag;
-  std::string base, mirror;        // at most one; neither: the checkpoint of the last push
-  std::string keep_base = "link";  // how that is kept: "link", "copy" or "off"
-  bool anchor = false;             // if there is no base, send the whole checkpoint
-  bool rebase = false;             // if the history has moved on, compute against its new end
-  bool single_writer = false;      // nobody else pushes: a store without create-if-absent will do
-  uint64_t anchor_every = 0;       // after the commit, add an anchor if the last one is this many records back
-  std::string ready, released;     // markers: wait for the one, create the other when the source may be overwritten
-  Level level = Level::kDefault;
-  std::string format = "wdp";      // or "canonical": versions as SGLang and Stitch read them, instead of a history
-  std::string encoding, checksum;  // canonical: as in PackRequest
-  std::string run;                 // canonical: the run that the pointer names; empty: the last part of the URL
-  double lock_wait = 0;            // seconds
+  std::string format = "wdp";  // or "canonical": versions as SGLang and Stitch read them, instead of a history
   TransferOptions transfer;
-  FileChoice files;
 };
 WDELTA_EXPORT Result<PushReport> Push(const PushRequest& request, const Context& context);
 
-struct PlanRow {
-  uint64_t from = 0, to = 0;  // records; from 0: an anchor
-  uint64_t bytes = 0, missing_bytes = 0;
-};
-struct PullReport {
-  RecordInfo record;                 // that the folder is at now
-  std::string path;                  // of its version
-  std::optional<uint64_t> previous;  // the record before this pull
-  bool up_to_date = false;           // nothing had to be done
-  bool update_exists = false;        // with `check` or `plan`: something would be
-  std::vector<PlanRow> plan;
-  uint64_t wire_bytes = 0, retries = 0, lag_records = 0;
-  double download_seconds = 0, apply_seconds = 0;
+struct PullReport : PullFigures {
+  RecordInfo record;  // that the folder is at now
+  std::string path;   // of its version
+  uint64_t retries = 0;
 };
 struct PullRequest {
   std::string remote;  // URL or URL@REV
@@ -182,19 +167,9 @@ struct RevertRequest {
 };
 WDELTA_EXPORT Result<PushReport> Revert(const RevertRequest& request, const Context& context);
 
-struct GcRequest {
+struct GcRequest : GcOptions {
   std::string remote;
-  uint64_t keep = 50;    // the newest records, at least 1
-  double keep_for = 0;   // and those younger than so many seconds
-  double grace = 86400;  // objects younger than that are left alone, by the store's clock
-  bool remove = false;   // else only say what would be
   TransferOptions transfer;
-};
-struct GcReport {
-  uint64_t records = 0, first_kept = 0;
-  uint64_t objects_total = 0, bytes_total = 0;
-  uint64_t objects_removed = 0, bytes_removed = 0;
-  uint64_t objects_too_young = 0;
 };
 WDELTA_EXPORT Result<GcReport> Gc(const GcRequest& request, const Context& context);
 
@@ -212,48 +187,6 @@ struct IdReport {
   std::vector<std::string> differing;  // those tensors
 };
 WDELTA_EXPORT Result<IdReport> Id(const IdRequest& request, const Context& context);
-
-// Which tensors of a checkpoint are not those of a record: by digests, without fetching weights.
-struct CompareRequest {
-  std::string checkpoint, remote;  // URL@REV
-  TransferOptions transfer;
-  FileChoice files;
-};
-struct CompareReport {
-  RecordInfo record;
-  Identity identity;
-  uint64_t tensors_total = 0;
-  std::vector<std::string> differing;
-  bool same = false;
-};
-WDELTA_EXPORT Result<CompareReport> CompareWithRecord(const CompareRequest& request, const Context& context);
-
-// The same of two records, which may be of two histories.
-struct CompareRecordsRequest {
-  std::string base, next;  // URL@REV
-  TransferOptions transfer;
-};
-struct CompareRecordsReport {
-  RecordInfo base, next;
-  uint64_t tensors_total = 0;                        // of `next`
-  std::vector<std::string> changed, added, removed;  // from `base` to `next`
-  bool same = false;                                 // the very same checkpoint
-};
-WDELTA_EXPORT Result<CompareRecordsReport> CompareRecords(const CompareRecordsRequest& request, const Context& context);
-
-// What Diff tells, where one side is a record, or both are: those are rebuilt in a temporary folder under `work`, from
-// the other side where its state is one of the history.
-struct DiffRecordsRequest {
-  DiffRequest diff;  // each side: a checkpoint, or URL@REV
-  std::string work;
-  TransferOptions transfer;
-};
-struct DiffRecordsReport {
-  DiffReport diff;
-  std::optional<RecordInfo> base, next;  // those that are records
-  uint64_t wire_bytes = 0, retries = 0;
-};
-WDELTA_EXPORT Result<DiffRecordsReport> DiffRecords(const DiffRecordsRequest& request, const Context& context);
 
 // Is everything there that a history needs, and is it what it should be? Fetches every object, unless `quick`.
 struct VerifyRemoteRequest {

@@ -7,26 +7,20 @@
 
 namespace wdelta {
 
-namespace {
-
-Result<ApplyReport> DoApply(const ApplyRequest& request, const Context& context) {
-  if (request.in_place == !request.output.empty()) {
-    return Error{ErrorKind::kUsage, "apply needs an output or 'in place', not both"};
-  }
-  // Before the base is opened: an interrupted run may have left it half patched.
-  if (request.in_place) WD_TRY(PrepareInPlace(request.base, request.durable, context));
-  WD_ASSIGN(const OpenedTarget opened, OpenTarget(request.base, request.deltas, {}, Trust::kWhole, context));
-  WD_ASSIGN(const Rebuilt rebuilt, request.in_place ? PatchInPlace(opened, request.base, request.durable, context)
-                                                    : RebuildCopy(opened, request.output, request.durable, context));
-  if (rebuilt.already_applied) context.note("'" + request.base + "' already has what the delta leads to");
-  return ApplyReport{rebuilt.totals, HexIdentity(rebuilt.base), HexIdentity(rebuilt.proof.digests()),
-                     rebuilt.proof.path(), rebuilt.already_applied};
-}
-
-}  // namespace
-
 Result<ApplyReport> Apply(const ApplyRequest& request, const Context& context) {
-  return Guarded(DoApply, request, context);
+  return Guarded([&]() -> Result<ApplyReport> {
+    if (request.in_place == !request.output.empty()) {
+      return Error{ErrorKind::kUsage, "apply needs an output or 'in place', not both"};
+    }
+    // Before the base is opened: an interrupted run may have left it half patched.
+    if (request.in_place) WD_TRY(PrepareInPlace(request.base, request.durable, context));
+    WD_ASSIGN(const OpenedTarget opened, OpenTarget(request.base, request.deltas, {}, Trust::kWhole, context));
+    WD_ASSIGN(const Rebuilt rebuilt, request.in_place ? PatchInPlace(opened, request.base, request.durable, context)
+                                                      : RebuildCopy(opened, request.output, request.durable, context));
+    if (rebuilt.already_applied) context.note("'" + request.base + "' is already the result of the delta");
+    return ApplyReport{rebuilt.totals, HexIdentity(rebuilt.base), HexIdentity(rebuilt.proof.digests()),
+                       rebuilt.proof.path(), rebuilt.already_applied};
+  });
 }
 
 }  // namespace wdelta

@@ -72,17 +72,14 @@ CatReport DescribeCheckpoint(const Checkpoint& checkpoint) {
 }
 
 Error NoTensor(const std::string& tensor, const std::string& subject) {
-  Error error{ErrorKind::kNotFound, "no tensor '" + tensor + "' in '" + subject + "'"};
-  error.tensor = tensor;
-  error.path = subject;
-  error.hint = "'wdelta cat " + subject + "' lists them";
-  return error;
+  return Error{ErrorKind::kNotFound, "no tensor '" + tensor + "' in '" + subject + "'",
+               "'wdelta cat " + subject + "' lists them", subject, tensor};
 }
 
 // Writes a tensor of `target`, which needs no base, to `output`.
-Result<uint64_t> WriteTensorBytes(const Target& target, const std::string& subject, const CatRequest& request) {
+Result<CatReport> WriteTensorBytes(const Target& target, const char* kind, const CatRequest& request) {
   const Tensor* tensor = FindTensor(target.tensors(), request.tensor);
-  if (!tensor) return NoTensor(request.tensor, subject);
+  if (!tensor) return NoTensor(request.tensor, request.subject);
   WD_ASSIGN(const auto sink, OpenSink(request.output));
   WalkScratch scratch;
   for (uint64_t number = 0; number < BlockCount(tensor->bytes); ++number) {
@@ -91,42 +88,33 @@ Result<uint64_t> WriteTensorBytes(const Target& target, const std::string& subje
     WD_TRY(sink->Write(block.new_block));
   }
   WD_TRY(sink->Commit());
-  return tensor->bytes;
-}
-
-Result<CatReport> DoCat(const CatRequest& request, const Context& context) {
-  bool is_delta = request.subject == "-";
-  if (!is_delta) {
-    WD_ASSIGN(is_delta, LooksLikeAnyDelta(request.subject));
-  }
-  if (!is_delta) {
-    WD_ASSIGN(const Checkpoint checkpoint, Checkpoint::Open(request.subject, {}, context.note));
-    if (request.tensor.empty()) return DescribeCheckpoint(checkpoint);
-    CatReport report;
-    report.kind = "checkpoint";
-    WD_ASSIGN(report.bytes, WriteTensorBytes(*PairTarget(nullptr, checkpoint), request.subject, request));
-    return report;
-  }
-  WD_ASSIGN(auto delta, OpenOwnDelta(request.subject, Trust::kIndex, context));
-  if (request.tensor.empty()) return DescribeDelta(*delta);
-  if (!delta->index().anchor) {
-    Error error{ErrorKind::kUsage, "'" + request.subject + "' is a delta, its tensors need a base"};
-    error.hint = "'wdelta apply' rebuilds the checkpoint, and 'wdelta cat' then shows its tensors";
-    return error;
-  }
-  std::vector<std::unique_ptr<DeltaReader>> deltas;
-  deltas.push_back(std::move(delta));
-  WD_ASSIGN(const auto chain, OpenChain(nullptr, std::move(deltas)));
   CatReport report;
-  report.kind = "pack";
-  WD_ASSIGN(report.bytes, WriteTensorBytes(*chain, request.subject, request));
+  report.kind = kind;
+  report.bytes = tensor->bytes;
   return report;
 }
 
 }  // namespace
 
 Result<CatReport> Cat(const CatRequest& request, const Context& context) {
-  return Guarded(DoCat, request, context);
+  return Guarded([&]() -> Result<CatReport> {
+    WD_ASSIGN(const bool is_delta, LooksLikeAnyDelta(request.subject));
+    if (!is_delta) {
+      WD_ASSIGN(const Checkpoint checkpoint, Checkpoint::Open(request.subject, {}, context.note));
+      if (request.tensor.empty()) return DescribeCheckpoint(checkpoint);
+      return WriteTensorBytes(*PairTarget(nullptr, checkpoint), "checkpoint", request);
+    }
+    WD_ASSIGN(auto delta, OpenOwnDelta(request.subject, Trust::kIndex, context));
+    if (request.tensor.empty()) return DescribeDelta(*delta);
+    if (!delta->index().anchor) {
+      return Error{ErrorKind::kUsage, "'" + request.subject + "' is a delta, its tensors need a base",
+                   "'wdelta apply' rebuilds the checkpoint, and 'wdelta cat' then shows its tensors"};
+    }
+    std::vector<std::unique_ptr<DeltaReader>> deltas;
+    deltas.push_back(std::move(delta));
+    WD_ASSIGN(const auto chain, OpenChain(nullptr, std::move(deltas)));
+    return WriteTensorBytes(*chain, "pack", request);
+  });
 }
 
 }  // namespace wdelta

@@ -1,9 +1,11 @@
-// Diff: what changed between two checkpoints, or what a delta changes.
+// Diff: what changed between two checkpoints or records, or what a delta changes.
+#include "calls/pull.h"
 #include "checkpoint/hex_identity.h"
 #include "core/boundary.h"
 #include "foreign/foreign.h"
 #include "foreign/open_target.h"
 #include "stats/tally_walk.h"
+#include "sync/way_index.h"
 #include "walk/piece_walk.h"
 #include "walk/rebuild.h"
 #include "walk/write_delta.h"
@@ -70,21 +72,101 @@ Result<Difference> DiffCheckpoints(const DiffRequest& request, const Context& co
   return Summarize(&base, *target, changed);
 }
 
-Result<DiffReport> DoDiff(const DiffRequest& request, const Context& context) {
-  DiffReport report;
+// By counts, of two checkpoints on this machine or of one and a delta.
+Result<> DiffPaths(const DiffRequest& request, const Context& context, DiffReport& report) {
   WD_ASSIGN(const bool is_delta, LooksLikeAnyDelta(request.next));
   WD_ASSIGN(Difference difference,
             is_delta ? DiffWithDelta(request, context, report) : DiffCheckpoints(request, context, report));
   report.totals = difference.totals;
   report.tensors = std::move(difference.tensors);
   report.files = std::move(difference.files);
-  return report;
+  return {};
+}
+
+// The path of a checkpoint that is this side. A record is rebuilt in `folder`, from `other` if that can be.
+Result<std::string> BringHere(const std::string& side, const std::string& other, const std::string& folder,
+                              const DiffRequest& request, const Context& context, DiffReport& report,
+                              std::optional<RecordInfo>& record) {
+  if (!LooksLikeRemote(side)) return side;
+  WD_ASSIGN(Session session, Session::Open(side, request.transfer, context));
+  WD_ASSIGN(Replica replica, Replica::Open(folder, 0, context.stop));
+  FollowOptions options;
+  options.wish.revision = session.revision();
+  options.wish.named = session.named();
+  options.build.base = other;
+  WD_ASSIGN(const FollowReport followed, Follow(options, session, replica, context));
+  record = InfoOf(followed);
+  report.wire_bytes += followed.wire_bytes;
+  return replica.PathOf(*followed.copy);
+}
+
+Result<> DiffRebuilt(DiffRequest request, const Context& context, DiffReport& report) {
+  const TemporaryTree work(TemporaryNameBeside((request.work.empty() ? "." : request.work) + "/diff"));
+  WD_TRY(CreateFolder(work.path));
+  // What is here, or was built first, is what the other side is built from.
+  const std::string here = LooksLikeRemote(request.next) ? "" : request.next;
+  WD_ASSIGN(request.base,
+            BringHere(request.base, here, work.path + "/1", request, context, report, report.base_record));
+  WD_ASSIGN(request.next,
+            BringHere(request.next, request.base, work.path + "/2", request, context, report, report.next_record));
+  return DiffPaths(request, context, report);
+}
+
+// By digests: those of a record are in the indexes of its packs, so that no weights travel.
+Result<> DiffByDigests(const DiffRequest& request, const Context& context, DiffReport& report) {
+  const bool base_is_record = LooksLikeRemote(request.base), both = base_is_record && LooksLikeRemote(request.next);
+  TensorList base, next;
+  // `checkpoint`, if the other side is one, has to be opened with the files that were chosen for the record.
+  const auto list = [&](const std::string& side, std::optional<RecordInfo>& info, TensorList& record,
+                        const std::string& checkpoint, TensorList& beside) -> Result<> {
+    WD_ASSIGN(Session session, Session::Open(side, request.transfer, context));
+    WD_ASSIGN(const RecordEntry entry, session.Resolve());
+    info = InfoOf(entry);
+    if (both) {
+      WD_ASSIGN(const std::vector<std::string> names, TensorNames(session.history(), entry, context));
+      WD_ASSIGN(record, ListTensors(session.remote(), entry, names, context));
+      return {};
+    }
+    WD_ASSIGN(const FileChoice files, ChoiceOf(session.remote(), entry, request.files, context));
+    WD_ASSIGN(const Checkpoint opened, Checkpoint::Open(checkpoint, files, context.note));
+    WD_ASSIGN(beside, ListTensors(opened, context));
+    record = beside;
+    record.state = {entry.fingerprint, {}, entry.state};
+    if (entry.fingerprint == beside.state.fingerprint) return {};
+    WD_ASSIGN(record, ListTensors(session.remote(), entry, beside.names, context));
+    return {};
+  };
+  if (base_is_record) WD_TRY(list(request.base, report.base_record, base, request.next, next));
+  if (both || !base_is_record) WD_TRY(list(request.next, report.next_record, next, request.base, base));
+  report.base = HexIdentity(base.state);
+  report.result = HexIdentity(next.state);
+  if (report.base_record) report.base.layout.clear();  // a record does not tell it apart
+  if (report.next_record) report.result.layout.clear();
+  report.tensors = Differing(base, next);
+  report.layout_differs = report.tensors.empty() && base.state.state != next.state.state;
+  report.totals.tensors_total = next.names.size();
+  for (const TensorChange& tensor : report.tensors) {
+    ++(tensor.kind == ChangeKind::kAdded     ? report.totals.tensors_added
+       : tensor.kind == ChangeKind::kRemoved ? report.totals.tensors_removed
+                                             : report.totals.tensors_changed);
+  }
+  return {};
 }
 
 }  // namespace
 
 Result<DiffReport> Diff(const DiffRequest& request, const Context& context) {
-  return Guarded(DoDiff, request, context);
+  return Guarded([&]() -> Result<DiffReport> {
+    const bool has_record = LooksLikeRemote(request.base) || LooksLikeRemote(request.next);
+    if (request.by_digests && !has_record) {
+      return Error{ErrorKind::kUsage, "a comparison by digests needs a record, URL@REV"};
+    }
+    DiffReport report;
+    WD_TRY(request.by_digests ? DiffByDigests(request, context, report)
+           : has_record       ? DiffRebuilt(request, context, report)
+                              : DiffPaths(request, context, report));
+    return report;
+  });
 }
 
 }  // namespace wdelta

@@ -26,8 +26,11 @@ class Examination {
  public:
   Result<std::vector<Finding>> Take() { return std::move(findings_); }
 
-  void Good(std::string name, std::string text) { findings_.push_back({std::move(name), std::move(text), false}); }
-  void Bad(std::string name, std::string text) { findings_.push_back({std::move(name), std::move(text), true}); }
+  void Good(std::string name, std::string text) { Tell(true, std::move(name), std::move(text), {}); }
+  void Bad(std::string name, std::string text) { Tell(false, std::move(name), {}, std::move(text)); }
+  void Tell(bool good, std::string name, std::string if_good, std::string if_bad) {
+    findings_.push_back({std::move(name), good ? std::move(if_good) : std::move(if_bad), !good});
+  }
   template <class T>
   bool Tried(const std::string& name, const Result<T>& result) {
     if (!result.ok()) Bad(name, result.error().message);
@@ -49,21 +52,18 @@ class Examination {
     Good("writing", "works");
     if (const Result<bool> keeps = KeepsCreateIfAbsent(remote, [](const std::string&) {});
         Tried("create-if-absent", keeps)) {
-      if (*keeps) {
-        Good("create-if-absent", "kept: a second writer is told that it came second");
-      } else {
-        Bad("create-if-absent", "ignored: only one process may ever push there ('--single-writer')");
-      }
+      Tell(*keeps, "create-if-absent", "supported: the store refuses a second writer",
+           "not supported: only one process may push there ('--single-writer')");
     }
     if (const Result<ObjectPiece> piece = remote.Read(key, 100, 200); Tried("ranges", piece)) {
       const bool right = AsText(piece->bytes) == std::string_view(text).substr(100, 200) && piece->size == text.size();
-      right ? Good("ranges", "right") : Bad("ranges", "a read of a range gave other bytes");
+      Tell(right, "ranges", "right", "a read of a range gave other bytes");
     }
     if (const Result<ObjectPage> page = remote.List("probe/", "", 1000); Tried("listing", page)) {
       Good("listing", "works");
       const int64_t skew = page->now - static_cast<int64_t>(time(nullptr));
       const std::string seconds = std::to_string(skew) + " seconds ahead of this machine";
-      std::abs(skew) > 300 ? Bad("clock", seconds) : Good("clock", seconds);
+      Tell(std::abs(skew) <= 300, "clock", seconds, seconds);
     }
     if (const Result<> removed = remote.Remove(key); Tried("removing", removed)) Good("removing", "works");
   }
@@ -94,7 +94,7 @@ class Examination {
     if (!Tried("folder", file)) return;
     const bool links = link(one.c_str(), two.c_str()) == 0;
     unlink(two.c_str());
-    links ? Good("hard links", "work") : Bad("hard links", "do not work: a push there needs '--keep-base copy'");
+    Tell(links, "hard links", "work", "do not work: a push there needs '--keep-base copy'");
     const int clone = open(two.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
     const bool reflinks = clone >= 0 && ioctl(clone, FICLONE, file->descriptor()) == 0;
     if (clone >= 0) close(clone);
@@ -107,20 +107,18 @@ class Examination {
   std::vector<Finding> findings_;
 };
 
-Result<std::vector<Finding>> DoDoctor(const DoctorRequest& request, const Context& context) {
-  Examination examination;
-  if (!request.remote.empty()) {
-    WD_ASSIGN(Session session, Session::Open(request.remote, request.transfer, context));
-    examination.LookAtRemote(session);
-  }
-  if (!request.folder.empty()) examination.LookAtFolder(request.folder);
-  return examination.Take();
-}
-
 }  // namespace
 
 Result<std::vector<Finding>> Doctor(const DoctorRequest& request, const Context& context) {
-  return Guarded(DoDoctor, request, context);
+  return Guarded([&]() -> Result<std::vector<Finding>> {
+    Examination examination;
+    if (!request.remote.empty()) {
+      WD_ASSIGN(Session session, Session::Open(request.remote, request.transfer, context));
+      examination.LookAtRemote(session);
+    }
+    if (!request.folder.empty()) examination.LookAtFolder(request.folder);
+    return examination.Take();
+  });
 }
 
 }  // namespace wdelta

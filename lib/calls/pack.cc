@@ -1,8 +1,7 @@
 // Pack: two checkpoints, deltas with their base, or one checkpoint become something to ship.
-#include <algorithm>
-
 #include "checkpoint/hex_identity.h"
 #include "core/boundary.h"
+#include "core/text.h"
 #include "foreign/export.h"
 #include "foreign/open_target.h"
 #include "walk/rebuild.h"
@@ -14,8 +13,8 @@ namespace wdelta {
 namespace {
 
 bool IsWholeNumber(const std::string& text) {
-  return !text.empty() && text.size() <= 18 && (text == "0" || text[0] != '0') &&
-         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  const std::optional<uint64_t> number = WholeNumber(text);
+  return number && text.size() <= 18 && std::to_string(*number) == text;
 }
 
 // A writer for request.format, or null for our own formats. kUsage for choices that do not go together.
@@ -47,8 +46,7 @@ Result<std::unique_ptr<ForeignWriter>> ForeignWriterFor(const PackRequest& reque
   options.overwrite = request.encoding == "overwrite";
   options.newer_keys = request.encoding == "raw";
   if (request.checksum == "adler32") options.checksum = ForeignChecksum::kAdler32;
-  if (skyrl) options.version = "1", options.base_version = "0";
-  if (trl) options.version = "1", options.base_version = "0";
+  if (!canonical) options.version = "1", options.base_version = "0";
   if (!request.version.empty()) options.version = request.version;
   if (!request.base_version.empty()) options.base_version = request.base_version;
   if (skyrl && (!IsWholeNumber(options.version) || !IsWholeNumber(options.base_version))) {
@@ -89,36 +87,34 @@ Result<OpenedTarget> OpenInputs(const PackRequest& request, std::optional<Checkp
   return opened;
 }
 
-Result<PackReport> DoPack(const PackRequest& request, const Context& context) {
-  WD_ASSIGN(const PackOptions options, OptionsOf(request));
-  WD_ASSIGN(const std::unique_ptr<ForeignWriter> foreign, ForeignWriterFor(request, context));
-  if (foreign && request.anchor) {
-    return Error{ErrorKind::kUsage, "'--format " + request.format + "' has no anchors of its own",
-                 "a whole version is the checkpoint itself"};
-  }
-  std::optional<Checkpoint> next;
-  WD_ASSIGN(const OpenedTarget opened, OpenInputs(request, next, context));
-  const Checkpoint* base = opened.base.get();
-  if (foreign) {
-    if (!base) return Error{ErrorKind::kUsage, "'--format " + request.format + "' needs a base that is a checkpoint"};
-    WD_ASSIGN(const Exported out, ExportDelta(*base, *opened.target, request.format, *foreign, context));
-    return PackReport{out.totals, HexIdentity(out.base), HexIdentity(out.result), out.bytes, ""};
-  }
-  // A pipe cannot take back what a walk that has to be repeated wrote first.
-  if (request.output == "-" && !opened.target->resumable()) WD_TRY(VerifyTarget(opened, context));
-  WD_ASSIGN(Written written, WriteDelta(base, *opened.target, context, [&](const DeltaIndex& plan) {
-              return request.format == "plain" ? CreatePlainDelta(request.output, plan, context.environment)
-                                               : CreatePack(request.output, plan, options);
-            }));
-  WD_TRY(written.writer->Finish(written.index));
-  return PackReport{written.index.totals, HexIdentity(written.index.base), HexIdentity(written.index.result),
-                    written.writer->written(), Hex(written.writer->sha256())};
-}
-
 }  // namespace
 
 Result<PackReport> Pack(const PackRequest& request, const Context& context) {
-  return Guarded(DoPack, request, context);
+  return Guarded([&]() -> Result<PackReport> {
+    WD_ASSIGN(const PackOptions options, OptionsOf(request));
+    WD_ASSIGN(const std::unique_ptr<ForeignWriter> foreign, ForeignWriterFor(request, context));
+    if (foreign && request.anchor) {
+      return Error{ErrorKind::kUsage, "'--format " + request.format + "' has no anchors of its own",
+                   "a whole version is the checkpoint itself"};
+    }
+    std::optional<Checkpoint> next;
+    WD_ASSIGN(const OpenedTarget opened, OpenInputs(request, next, context));
+    const Checkpoint* base = opened.base.get();
+    if (foreign) {
+      if (!base) return Error{ErrorKind::kUsage, "'--format " + request.format + "' needs a base that is a checkpoint"};
+      WD_ASSIGN(const Exported out, ExportDelta(*base, *opened.target, request.format, *foreign, context));
+      return PackReport{out.totals, HexIdentity(out.base), HexIdentity(out.result), out.bytes, ""};
+    }
+    // A pipe cannot take back what a walk that has to be repeated wrote first.
+    if (request.output == "-" && !opened.target->resumable()) WD_TRY(VerifyTarget(opened, context));
+    WD_ASSIGN(Written written, WriteDelta(base, *opened.target, context, [&](const DeltaIndex& plan) {
+                return request.format == "plain" ? CreatePlainDelta(request.output, plan, context.environment)
+                                                 : CreatePack(request.output, plan, options);
+              }));
+    WD_TRY(written.writer->Finish(written.index));
+    return PackReport{written.index.totals, HexIdentity(written.index.base), HexIdentity(written.index.result),
+                      written.writer->written(), Hex(written.writer->sha256())};
+  });
 }
 
 }  // namespace wdelta

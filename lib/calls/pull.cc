@@ -1,29 +1,13 @@
 // Pull: a folder follows a history, or the versions of another system.
+#include "calls/pull.h"
+
 #include <unistd.h>
 
 #include "canonical/canonical_lineage.h"
 #include "core/boundary.h"
-#include "local/hook.h"
-#include "sync/follower.h"
-#include "sync/history_lineage.h"
-#include "sync/keep_marker.h"
-#include "sync/record_info.h"
-#include "sync/session.h"
 #include "wdelta.h"
 
 namespace wdelta {
-
-namespace {
-
-FollowOptions OptionsOf(const PullRequest& request, const Session& session) {
-  FollowOptions options;
-  options.wish = {session.revision(), session.named(), request.allow_rollback, request.max_age,
-                  request.check || request.plan};
-  options.build = {request.in_place, request.keep, request.base};
-  options.check = request.check;
-  options.plan = request.plan;
-  return options;
-}
 
 // Of a record that was read all is known; else what the copy says, and what was found when it was rebuilt.
 RecordInfo InfoOf(const FollowReport& followed) {
@@ -40,39 +24,27 @@ RecordInfo InfoOf(const FollowReport& followed) {
   return info;
 }
 
-PullReport ReportOf(const FollowReport& followed, const Replica& replica, const Remote& remote) {
-  PullReport report;
-  report.record = InfoOf(followed);
-  if (followed.copy) report.path = replica.PathOf(*followed.copy);
-  report.previous = followed.previous;
-  report.up_to_date = followed.up_to_date;
-  report.update_exists = followed.update_exists;
-  for (const PlanStep& step : followed.plan)
-    report.plan.push_back({step.from, step.to, step.bytes, step.missing_bytes});
-  report.wire_bytes = followed.wire_bytes;
-  report.retries = remote.retries();
-  report.lag_records = followed.lag;
-  report.download_seconds = followed.download_seconds;
-  report.apply_seconds = followed.apply_seconds;
-  return report;
-}
-
 // A folder goes on with what it follows. Otherwise a remote without a record holds the versions of another system, if
 // anything.
-Result<FollowReport> Follow(const PullRequest& request, Session& session, Replica& replica, const Context& context) {
-  const FollowOptions options = OptionsOf(request, session);
+Result<FollowReport> Follow(const FollowOptions& options, Session& session, Replica& replica, const Context& context) {
   const SeenRecord seen = replica.seen();
-  bool has_versions = CanonicalLineage::Follows(seen, session.remote());
+  bool has_versions = FollowsVersions(seen, session.remote());
   if (!has_versions && seen.url != session.url()) {
     WD_ASSIGN(const uint64_t records, session.history().FindTip());
     has_versions = records == 0;
   }
-  if (!has_versions) {
-    HistoryLineage history(session.history(), replica.PacksPath(), session.jobs(), context);
-    return Follower(history, replica, options, context).Run();
-  }
-  CanonicalLineage versions(session.remote(), replica.PacksPath(), session.jobs(), context);
-  return Follower(versions, replica, options, context).Run();
+  const std::string packs = replica.PacksPath();
+  const auto lineage = has_versions ? VersionsAsLineage(session.remote(), packs, session.jobs(), context)
+                                    : HistoryAsLineage(session.history(), packs, session.jobs(), context);
+  return FollowLineage(*lineage, replica, options, context);
+}
+
+namespace {
+
+PullReport ReportOf(const FollowReport& followed, const Replica& replica, const Remote& remote) {
+  PullReport report{followed, InfoOf(followed), "", remote.retries()};
+  if (followed.copy) report.path = replica.PathOf(*followed.copy);
+  return report;
 }
 
 Result<PullReport> PullInto(const std::string& folder, const PullRequest& request, Session& session,
@@ -85,7 +57,11 @@ Result<PullReport> PullInto(const std::string& folder, const PullRequest& reques
   if (!only_asks && request.in_place && (!request.marker.empty() || has_marker || had_marker)) {
     WD_ASSIGN(marker, KeepMarker(replica, request.lock_wait, context));
   }
-  WD_ASSIGN(const FollowReport followed, Follow(request, session, replica, context));
+  const FollowOptions options{{session.revision(), session.named(), request.allow_rollback, request.max_age, only_asks},
+                              {request.in_place, request.keep, request.base},
+                              request.check,
+                              request.plan};
+  WD_ASSIGN(const FollowReport followed, Follow(options, session, replica, context));
   const PullReport report = ReportOf(followed, replica, session.remote());
   if (only_asks || !request.hook || !replica.hook_is_due()) return report;
   WD_TRY(request.hook(report));
@@ -93,29 +69,20 @@ Result<PullReport> PullInto(const std::string& folder, const PullRequest& reques
   return report;
 }
 
-Result<PullReport> DoPull(const PullRequest& request, const Context& context) {
-  if (!request.marker.empty() && !request.in_place) {
-    return Error{ErrorKind::kUsage, "'--marker' needs '--in-place'"};
-  }
-  WD_ASSIGN(Session session, Session::Open(request.remote, request.transfer, context));
-  // A question changes nothing: an empty folder stands in for one that no pull has made.
-  const bool stands_in = (request.check || request.plan) && access((request.folder + "/.wdelta").c_str(), F_OK) != 0;
-  if (!stands_in) return PullInto(request.folder, request, session, context);
-  const std::string folder = TemporaryPath("pull", context.environment);
-  Result<PullReport> report = PullInto(folder, request, session, context);
-  RemoveTree(folder);
-  return report;
-}
-
 }  // namespace
 
 Result<PullReport> Pull(const PullRequest& request, const Context& context) {
-  return Guarded(DoPull, request, context);
-}
-
-Result<> RunHook(const std::string& command, const std::vector<std::pair<std::string, std::string>>& variables,
-                 const std::string& input, const Context& context) {
-  return Guarded(RunShellCommand, command, variables, input, context);
+  return Guarded([&]() -> Result<PullReport> {
+    if (!request.marker.empty() && !request.in_place) {
+      return Error{ErrorKind::kUsage, "'--marker' needs '--in-place'"};
+    }
+    WD_ASSIGN(Session session, Session::Open(request.remote, request.transfer, context));
+    // A question changes nothing: an empty folder stands in for one that no pull has made.
+    const bool stands_in = (request.check || request.plan) && access((request.folder + "/.wdelta").c_str(), F_OK) != 0;
+    if (!stands_in) return PullInto(request.folder, request, session, context);
+    const TemporaryTree folder(TemporaryPath("pull", context.environment));
+    return PullInto(folder.path, request, session, context);
+  });
 }
 
 }  // namespace wdelta

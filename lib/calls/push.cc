@@ -10,10 +10,6 @@ namespace wdelta {
 
 namespace {
 
-KeepBase KeepBaseOf(const std::string& name) {
-  return name == "copy" ? KeepBase::kCopy : name == "off" ? KeepBase::kOff : KeepBase::kLink;
-}
-
 // Versions of other systems have no place for some options, and are made of checkpoints only.
 Result<> CheckVersionRequest(const PushRequest& request) {
   const std::pair<bool, const char*> misplaced[] = {{request.step.has_value(), "--step"},
@@ -27,50 +23,27 @@ Result<> CheckVersionRequest(const PushRequest& request) {
     }
   }
   if (!request.run.empty()) WD_TRY(CheckRunName(request.run));
-  bool is_delta = request.source == "-";
-  if (!is_delta) {
-    WD_ASSIGN(is_delta, LooksLikeAnyDelta(request.source));
-  }
+  WD_ASSIGN(const bool is_delta, LooksLikeAnyDelta(request.source));
   if (!is_delta) return {};
   return Error{ErrorKind::kUsage, "'--format canonical' takes a checkpoint, and '" + request.source + "' is none",
                "rebuild it first: 'wdelta apply BASE " + request.source + " -o CKPT'"};
 }
 
-Result<PushReport> DoPush(const PushRequest& request, const Context& context) {
-  const bool is_version = request.format == "canonical";
-  if (is_version) WD_TRY(CheckVersionRequest(request));
-  if (!request.base.empty() && !request.mirror.empty()) {
-    return Error{ErrorKind::kUsage, "a push takes a base or a mirror, not both"};
-  }
-  WD_ASSIGN(Session session,
-            Session::OpenWhole(request.remote, request.transfer, context,
-                               is_version ? "a push goes to the end, not to a version that is there"
-                                          : "a push goes to the end of a history, not to one of its records"));
-  const PushOptions options{.source = request.source,
-                            .files = request.files,
-                            .step = request.step,
-                            .tag = request.tag,
-                            .base = request.base,
-                            .mirror = request.mirror,
-                            .keep_base = KeepBaseOf(request.keep_base),
-                            .anchor = request.anchor,
-                            .rebase = request.rebase,
-                            .single_writer = request.single_writer,
-                            .anchor_every = request.anchor_every,
-                            .ready = request.ready,
-                            .released = request.released,
-                            .level = request.level,
-                            .lock_wait = request.lock_wait,
-                            .encoding = request.encoding,
-                            .checksum = request.checksum,
-                            .run = request.run};
-  return is_version ? PublishVersion(session, options, context) : PushToHistory(session, options, context);
-}
-
 }  // namespace
 
 Result<PushReport> Push(const PushRequest& request, const Context& context) {
-  return Guarded(DoPush, request, context);
+  return Guarded([&]() -> Result<PushReport> {
+    const bool is_version = request.format == "canonical";
+    if (is_version) WD_TRY(CheckVersionRequest(request));
+    if (!request.base.empty() && !request.mirror.empty()) {
+      return Error{ErrorKind::kUsage, "a push takes a base or a mirror, not both"};
+    }
+    WD_ASSIGN(Session session,
+              Session::OpenWhole(request.remote, request.transfer, context,
+                                 is_version ? "a push goes to the end, not to a version that is there"
+                                            : "a push goes to the end of a history, not to one of its records"));
+    return is_version ? PublishVersion(session, request, context) : PushToHistory(session, request, context);
+  });
 }
 
 }  // namespace wdelta

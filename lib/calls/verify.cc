@@ -1,11 +1,11 @@
-// Verify: is a checkpoint, a delta, or a folder that a pull keeps what it should be?
-
+// Verify: is a checkpoint, a delta, a folder that a pull keeps, or a whole history what it should be?
 #include "checkpoint/hex_identity.h"
 #include "core/boundary.h"
 #include "foreign/foreign.h"
 #include "foreign/open_target.h"
 #include "local/replica.h"
 #include "local/sglang_marker.h"
+#include "sync/verify_history.h"
 #include "walk/rebuild.h"
 #include "wdelta.h"
 
@@ -52,10 +52,7 @@ std::string FirstDifference(const Checkpoint& checkpoint, const std::vector<Tens
 
 Result<> CompareWith(const Checkpoint& checkpoint, const std::vector<TensorDigest>& digests, const StateDigests& found,
                      const VerifyRequest& request, const Context& context) {
-  bool is_delta = request.against == "-";
-  if (!is_delta) {
-    WD_ASSIGN(is_delta, LooksLikeAnyDelta(request.against));
-  }
+  WD_ASSIGN(const bool is_delta, LooksLikeAnyDelta(request.against));
   if (is_delta) {
     WD_ASSIGN(const auto delta, OpenOwnDelta(request.against, Trust::kWhole, context));
     if (delta->index().result == found) return {};
@@ -142,27 +139,29 @@ Result<VerifyReport> VerifyPulled(const VerifyRequest& request, const ReplicaCop
   error.expected = Hex(version.state);
   error.found = report.identity.state;
   error.hint = SglangMarker::IsIn(current.target)
-                   ? "pull again with '--in-place --marker sglang', if SGLang has moved it on"
+                   ? "pull again with '--in-place --marker sglang', if SGLang has updated it"
                    : "remove that folder and pull again";
   return error;
-}
-
-Result<VerifyReport> DoVerify(const VerifyRequest& request, const Context& context) {
-  if (request.target != "-" && IsFolder(request.target) && !LooksForeign(request.target)) {
-    WD_ASSIGN(const std::optional<ReplicaCopy> pulled, CurrentCopyIn(request.target));
-    return pulled ? VerifyPulled(request, *pulled, context) : VerifyCheckpoint(request, context);
-  }
-  bool is_delta = request.target == "-";
-  if (!is_delta) {
-    WD_ASSIGN(is_delta, LooksLikeAnyDelta(request.target));
-  }
-  return is_delta ? VerifyDelta(request, context) : VerifyCheckpoint(request, context);
 }
 
 }  // namespace
 
 Result<VerifyReport> Verify(const VerifyRequest& request, const Context& context) {
-  return Guarded(DoVerify, request, context);
+  return Guarded([&]() -> Result<VerifyReport> {
+    if (request.target != "-" && IsFolder(request.target) && !LooksForeign(request.target)) {
+      WD_ASSIGN(const std::optional<ReplicaCopy> pulled, CurrentCopyIn(request.target));
+      return pulled ? VerifyPulled(request, *pulled, context) : VerifyCheckpoint(request, context);
+    }
+    WD_ASSIGN(const bool is_delta, LooksLikeAnyDelta(request.target));
+    return is_delta ? VerifyDelta(request, context) : VerifyCheckpoint(request, context);
+  });
+}
+
+Result<VerifyRemoteReport> VerifyRemote(const VerifyRemoteRequest& request, const Context& context) {
+  return Guarded([&]() -> Result<VerifyRemoteReport> {
+    WD_ASSIGN(Session session, Session::Open(request.remote, request.transfer, context));
+    return VerifyHistory(session, request.quick, context);
+  });
 }
 
 }  // namespace wdelta

@@ -10,7 +10,6 @@
 #include "core/stopwatch.h"
 #include "core/text.h"
 #include "foreign/export.h"
-#include "local/trainer_handshake.h"
 #include "remote/remote_key.h"
 
 namespace wdelta {
@@ -54,7 +53,7 @@ class VersionPusher {
       run_ = latest_->pointer.run;
       if (options_.run.empty() || options_.run == run_) return {};
       return Error{ErrorKind::kConflict, "'" + url_ + "' holds the versions of run '" + run_ + "'",
-                   "give run '" + options_.run + "' a remote of its own"};
+                   "use another remote for run '" + options_.run + "'"};
     }
     const Result<LatestVersion> unpointed = store_.FindUnpointed();
     if (!unpointed.ok() && unpointed.error().kind != ErrorKind::kNotFound) return Error(unpointed.error());
@@ -62,12 +61,12 @@ class VersionPusher {
       return Error{ErrorKind::kConflict,
                    "'" + url_ + "' holds versions up to " + VersionName(unpointed->pointer.version) +
                        " and no pointer to them: another system writes there",
-                   "give the versions of this run a remote of their own"};
+                   "use another remote for the versions of this run"};
     }
     WD_ASSIGN(const uint64_t records, session_.history().FindTip());
     if (records > 0) {
       return Error{ErrorKind::kConflict, "'" + url_ + "' holds a history of wdelta",
-                   "push without '--format canonical', or give the versions a remote of their own"};
+                   "push without '--format canonical', or use another remote for the versions"};
     }
     run_ = options_.run.empty() ? LastComponent(url_) : options_.run;
     return CheckRunName(run_);
@@ -82,17 +81,15 @@ class VersionPusher {
     return Error{
         ErrorKind::kRefused,
         "'" + url_ + "' ignores the conditions of a write, so two pushers could overwrite each other's versions",
-        "if only one process ever pushes there, say so with '--single-writer'"};
+        "if only one process pushes there, use '--single-writer'"};
   }
 
   // The last push may have moved the pointer and not lived to move its base on.
   Result<> FinishInterrupted() {
     RemoveTree(DeltaFolder());
     if (home_->publishing() == 0 || home_->publishing() != Newest()) return {};
-    const std::string key = store_.KeyOf(Newest(), kSumsFile);
-    Result<ObjectPiece> sums = store_.remote().Read(key, 0, kMaxSumsBytes);
-    if (!sums.ok() && sums.error().kind != ErrorKind::kNotFound) return sums.TakeError();
-    if (!sums.ok() || DigestSha256(sums->bytes) != home_->publishing_proof()) return home_->StopPublishing();
+    WD_ASSIGN(const std::optional<Bytes> sums, store_.ReadSums(Newest()));
+    if (!sums || DigestSha256(*sums) != home_->publishing_proof()) return home_->StopPublishing();
     context_.note("an interrupted push was finished: version " + VersionName(Newest()));
     return home_->FinishPublishing(PointerText(latest_->pointer));
   }
@@ -109,9 +106,8 @@ class VersionPusher {
     if (options_.anchor) return std::string();
     const bool moved = home_->HasKeptBase();
     const std::string newest = "version " + VersionName(Newest());
-    Error error{ErrorKind::kConflict,
-                "the newest version of '" + url_ + "' is " + VersionName(Newest()) +
-                    (moved ? ", pushed by somebody else" : ", and the last push has kept no base")};
+    Error error{ErrorKind::kConflict, "the newest version of '" + url_ + "' is " + VersionName(Newest()) +
+                                          (moved ? ", from another pusher" : ", and the last push has kept no base")};
     error.expected = moved ? home_->published() : "";
     error.found = PointerText(latest_->pointer);
     error.hint = "name the checkpoint of " + newest + " with '--base', or send all of the model with '--anchor'";
@@ -166,18 +162,16 @@ class VersionPusher {
     const std::string sums_text = SumsText(sums);
     PrepareBase(source);
     const VersionPointer pointer{run_, Next()};
-    VersionUpload upload(store_, *home_, latest_, pointer, options_.single_writer, session_.jobs());
+    VersionUpload upload(store_, *home_, latest_, pointer, options_.single_writer, session_.jobs(), report_);
     WD_TRY(upload.Begin(packed.result.state, sums_text));
     WD_TRY(MarkReleased(options_.released));
     Describe(HexIdentity(packed.result), packed.totals, Next());
     report_.base_state = Hex(packed.base.state);
     report_.base_fingerprint = Hex(packed.base.fingerprint);
-    WD_TRY(upload.Publish(files.size() + 1, [&](size_t i) -> Result<uint64_t> {
-      if (i == 0) return upload.Send(kSumsFile, MemorySource(AsBytes(sums_text)));
-      return upload.SendFile(files[i - 1], DeltaFolder() + "/" + files[i - 1], sums[i - 1].sha256);
-    }));
+    std::vector<VersionPart> parts = {{.name = kSumsFile, .text = sums_text}};
+    for (const FileSum& sum : sums) parts.push_back({sum.name, DeltaFolder() + "/" + sum.name, sum.sha256});
+    WD_TRY(upload.Publish(parts, [] { return Result<>(); }));
     RemoveTree(DeltaFolder());
-    Tell(upload);
     report_.record.delta_bytes = report_.wire_bytes;
     return {};
   }
@@ -192,14 +186,12 @@ class VersionPusher {
 
   Result<> PushWhole(const Checkpoint& source) {
     const Stopwatch watch;
-    std::vector<size_t> files;
     for (size_t i = 0; i < source.layout().file_count(); ++i) {
       const std::string& path = source.layout().file(i).path;
       if (!ValidKey(store_.KeyOf(Next(), path))) {
         return Error{ErrorKind::kRefused, "no store takes a file called '" + TerminalText(path) + "'",
                      "letters, digits, '.', '-' and '_' will do; '--exclude' leaves it out"};
       }
-      if (path != kIndexFile && path != kSumsFile) files.push_back(i);
     }
     WD_ASSIGN(const CheckpointDigests digests, DigestFiles(source, context_));
     const Identity identity = HexIdentity(digests.identity);
@@ -213,31 +205,25 @@ class VersionPusher {
     home_->NoteWholeVersion(Next());
     PrepareBase(source);
     const VersionPointer pointer{run_, Next()};
-    VersionUpload upload(store_, *home_, latest_, pointer, options_.single_writer, session_.jobs());
+    VersionUpload upload(store_, *home_, latest_, pointer, options_.single_writer, session_.jobs(), report_);
     WD_TRY(upload.Begin(digests.identity.state, whole.sums));
     std::vector<uint64_t> units;
     for (const Tensor& tensor : source.tensors()) units.push_back(tensor.units());
     Describe(identity, Summarize(nullptr, *PairTarget(nullptr, source), units).totals, Next());
-    WD_TRY(upload.Publish(files.size() + 2, [&](size_t i) -> Result<uint64_t> {
-      if (i < files.size()) {
-        const size_t file = files[i];
-        return upload.SendFile(source.layout().file(file).path, PathOfFile(source, file), digests.files[file]);
-      }
-      const bool is_last = i > files.size();
-      if (!is_last) return upload.Send(kSumsFile, MemorySource(AsBytes(whole.sums)));
+    std::vector<VersionPart> parts;
+    const std::vector<KeptFile> files = FilesOf(source);
+    for (size_t i = 0; i < files.size(); ++i) {
+      const bool is_made = files[i].path == kIndexFile || files[i].path == kSumsFile;
+      if (!is_made) parts.push_back({files[i].path, files[i].from, digests.files[i]});
+    }
+    parts.push_back({.name = kSumsFile, .text = whole.sums});
+    parts.push_back({.name = kIndexFile, .text = whole.index});
+    WD_TRY(upload.Publish(parts, [&]() -> Result<> {
       WD_TRY(source.CheckUnchanged());
-      WD_TRY(MarkReleased(options_.released));
-      return upload.Send(kIndexFile, MemorySource(AsBytes(whole.index)));
+      return MarkReleased(options_.released);
     }));
-    Tell(upload);
     report_.record.anchor_bytes = report_.wire_bytes;
     return {};
-  }
-
-  void Tell(const VersionUpload& upload) {
-    report_.wire_bytes = upload.wire_bytes();
-    report_.upload_seconds = upload.upload_seconds();
-    report_.commit_seconds = upload.commit_seconds();
   }
 
   void Describe(const Identity& identity, const Totals& totals, uint64_t version) {

@@ -16,11 +16,9 @@ std::string NameOf(const VersionStore& store, uint64_t version) {
 // Whether the files of a version are those that its list of checksums names, and the list is the one that we wrote.
 // Reads all of it.
 Result<bool> IsWhatWePushed(VersionStore& store, const PusherState& home, uint64_t version) {
-  Result<ObjectPiece> sums = store.remote().Read(store.KeyOf(version, kSumsFile), 0, kMaxSumsBytes);
-  if (!sums.ok() && sums.error().kind == ErrorKind::kNotFound) return false;
-  if (!sums.ok()) return sums.TakeError();
-  if (DigestSha256(sums->bytes) != home.published_proof()) return false;
-  for (const FileSum& sum : ParseSums(AsText(sums->bytes))) {
+  WD_ASSIGN(const std::optional<Bytes> sums, store.ReadSums(version));
+  if (!sums || DigestSha256(*sums) != home.published_proof()) return false;
+  for (const FileSum& sum : ParseSums(AsText(*sums))) {
     WD_ASSIGN(const std::optional<Sha256Digest> found, DigestObject(store.remote(), store.KeyOf(version, sum.name)));
     if (found != sum.sha256) return false;
   }
@@ -31,9 +29,8 @@ Result<bool> IsWhatWePushed(VersionStore& store, const PusherState& home, uint64
 
 Result<> CheckOwnVersion(VersionStore& store, PusherState& home, uint64_t newest, const std::string& base,
                          const Sha256Digest& base_state) {
-  Error error{ErrorKind::kConflict, ""};
   if (base_state != home.base_state()) {
-    error.message = "'" + base + "' is not what was pushed as " + NameOf(store, newest);
+    Error error{ErrorKind::kConflict, "'" + base + "' is not what was pushed as " + NameOf(store, newest)};
     error.expected = Hex(home.base_state());
     error.found = Hex(base_state);
     error.hint = base == home.base_path()
@@ -46,9 +43,18 @@ Result<> CheckOwnVersion(VersionStore& store, PusherState& home, uint64_t newest
   if (seal == home.published_seal()) return {};
   WD_ASSIGN(const bool is_ours, IsWhatWePushed(store, home, newest));  // a store that was copied looks new, and is not
   if (is_ours) return home.SetPublishedSeal(seal);
-  error.message = NameOf(store, newest) + " is no longer what was pushed from here: another system has written over it";
-  error.hint = "send all of the model with '--anchor'";
-  return error;
+  return Error{ErrorKind::kConflict, NameOf(store, newest) + " was overwritten by another program after the push",
+               "send all of the model with '--anchor'"};
+}
+
+Result<std::string> TensorUnlikeVersion(VersionStore& store, uint64_t version, const CanonicalIndex& index,
+                                        const Checkpoint& checkpoint, const std::string& folder, unsigned jobs,
+                                        const Context& context) {
+  uint64_t wire_bytes = 0;
+  WD_ASSIGN(const std::vector<VersionFile> files, store.FilesOf(version, index));
+  WD_TRY(store.Fetch(version, files, folder, jobs, context, &wire_bytes));
+  WD_ASSIGN(const std::unique_ptr<ForeignDelta> delta, OpenForeign(folder, context.environment));
+  return TensorUnlike(checkpoint, *delta, context.stop);
 }
 
 Result<> CheckOthersVersion(VersionStore& store, const PusherState& home, uint64_t newest, const Checkpoint& base,
@@ -59,16 +65,13 @@ Result<> CheckOthersVersion(VersionStore& store, const PusherState& home, uint64
   if (!index->is_delta()) return {};
   const std::string folder = home.folder() + "/newest";
   RemoveTree(folder);
-  uint64_t wire_bytes = 0;
-  WD_ASSIGN(const std::vector<VersionFile> files, store.FilesOf(newest, *index));
-  WD_TRY(store.Fetch(newest, files, folder, 4, context, &wire_bytes));
-  WD_ASSIGN(const std::unique_ptr<ForeignDelta> delta, OpenForeign(folder, context.environment));
-  WD_ASSIGN(const std::string tensor, TensorUnlike(base, *delta, context.stop));
+  WD_ASSIGN(const std::string tensor,
+            TensorUnlikeVersion(store, newest, *index, base, folder, JobsOrDefault(0), context));
   RemoveTree(folder);
   RemoveTree(folder + ".json");
   if (tensor.empty()) return {};
-  Error error{ErrorKind::kConflict, "'" + base.path() + "' is not " + NameOf(store, newest) + ": tensor '" +
-                                        Shorten(tensor) + "' is another one"};
+  Error error{ErrorKind::kConflict,
+              "'" + base.path() + "' is not " + NameOf(store, newest) + ": tensor '" + Shorten(tensor) + "' differs"};
   error.tensor = tensor;
   error.hint = "the base has to be the newest version; 'wdelta pull' brings a folder there";
   return error;

@@ -15,4 +15,10 @@ Result<> CheckOwnVersion(VersionStore& store, PusherState& home, uint64_t newest
 Result<> CheckOthersVersion(VersionStore& store, const PusherState& home, uint64_t newest, const Checkpoint& base,
                             const Context& context);
 
+// Fetches a version that is a delta into `folder`, and compares the checkpoint with what the delta says of the tensors
+// that it changes: the name of one that differs, or empty.
+Result<std::string> TensorUnlikeVersion(VersionStore& store, uint64_t version, const CanonicalIndex& index,
+                                        const Checkpoint& checkpoint, const std::string& folder, unsigned jobs,
+                                        const Context& context);
+
 }  // namespace wdelta

@@ -1,7 +1,8 @@
 #include "canonical/version.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <charconv>
 
 #include "core/text.h"
 
@@ -18,8 +19,7 @@ bool IsPrintable(std::string_view text) {
 }  // namespace
 
 std::string VersionName(uint64_t version) {
-  const std::string digits = std::to_string(version);
-  return std::string(digits.size() < 6 ? 6 - digits.size() : 0, '0') + digits;
+  return fmt::format("{:06}", version);
 }
 
 std::string VersionFolder(uint64_t version) {
@@ -27,10 +27,8 @@ std::string VersionFolder(uint64_t version) {
 }
 
 std::optional<uint64_t> VersionNumber(std::string_view name) {
-  uint64_t number = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-  if (error != std::errc{} || end != name.data() + name.size() || number > kMaxVersion) return std::nullopt;
-  return number;
+  const std::optional<uint64_t> number = WholeNumber(name);
+  return number && *number <= kMaxVersion ? number : std::nullopt;
 }
 
 std::optional<uint64_t> VersionOfFolder(std::string_view name) {

@@ -88,10 +88,8 @@ Result<LatestVersion> VersionStore::FindUnpointed() {
     prefix_ = prefix;
     return LatestVersion{{"", **newest}, ""};
   }
-  Error error{ErrorKind::kNotFound, "'" + remote_.url() + "' holds no history, and no versions of other systems"};
-  error.path = remote_.url();
-  error.hint = "'wdelta push CKPT " + remote_.url() + "' begins one";
-  return error;
+  return Error{ErrorKind::kNotFound, "'" + remote_.url() + "' holds no history, and no versions of other systems",
+               "'wdelta push CKPT " + remote_.url() + "' begins one", remote_.url()};
 }
 
 Result<CanonicalIndex> VersionStore::ReadIndex(uint64_t version) {
@@ -133,18 +131,21 @@ Result<std::vector<std::string>> VersionStore::KeysOf(uint64_t version) {
 
 Result<Sha256Digest> VersionStore::SealOf(uint64_t version) {
   WD_ASSIGN(const std::vector<std::string> keys, KeysOf(version));
+  const auto describe = [&](uint64_t i) -> Result<std::string> {
+    WD_ASSIGN(const ObjectPiece piece, remote_.Read(keys[i], 0, 1));
+    return keys[i] + "\n" + piece.etag + "\n" + std::to_string(piece.size) + "\n";
+  };
+  WD_ASSIGN(const std::vector<std::string> lines, CollectOrdered<std::string>(keys.size(), {4, 4}, describe));
   Sha256 sha256;
-  WD_TRY(RunOrdered<std::string>(
-      keys.size(), {4, 4},
-      [&](uint64_t i, unsigned) -> Result<std::string> {
-        WD_ASSIGN(const ObjectPiece piece, remote_.Read(keys[i], 0, 1));
-        return keys[i] + "\n" + piece.etag + "\n" + std::to_string(piece.size) + "\n";
-      },
-      [&](uint64_t, const std::string& line) -> Result<> {
-        sha256.Update(AsBytes(line));
-        return {};
-      }));
+  for (const std::string& line : lines) sha256.Update(AsBytes(line));
   return sha256.Finish();
+}
+
+Result<std::optional<Bytes>> VersionStore::ReadSums(uint64_t version) {
+  Result<ObjectPiece> sums = remote_.Read(KeyOf(version, kSumsFile), 0, kMaxSumsBytes);
+  if (!sums.ok() && sums.error().kind == ErrorKind::kNotFound) return std::optional<Bytes>();
+  if (!sums.ok()) return sums.TakeError();
+  return std::optional(std::move(sums->bytes));
 }
 
 Result<std::vector<VersionFile>> VersionStore::FilesOf(uint64_t version, const CanonicalIndex& index) {
@@ -163,8 +164,8 @@ Result<std::vector<VersionFile>> VersionStore::FilesOf(uint64_t version, const C
   for (const std::string& name : names) {
     if (index.is_delta() && name != kIndexFile && name != kSumsFile && !IsPlainShardName(name)) {
       return Error{ErrorKind::kRefused,
-                   "version " + VersionName(version) + " has a shard whose name leads elsewhere: '" + name + "'",
-                   "do not trust who sent it"};
+                   "version " + VersionName(version) + " has a shard whose name is a path: '" + name + "'",
+                   "do not trust its sender"};
     }
     WD_TRY(CheckCompanionPath(name));
     WD_ASSIGN(const std::optional<ObjectInfo> info, remote_.Stat(KeyOf(version, name)));

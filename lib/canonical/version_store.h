@@ -58,6 +58,8 @@ class VersionStore {
   // What those look like from outside, as a digest of their names and etags: another digest means that another program
   // has written there.
   Result<Sha256Digest> SealOf(uint64_t version);
+  // The list of checksums of a version; nullopt: it has none.
+  Result<std::optional<Bytes>> ReadSums(uint64_t version);
   // False: another push has moved the pointer since `before` was read.
   Result<bool> MovePointer(const std::optional<LatestVersion>& before, const VersionPointer& pointer,
                            bool single_writer);

@@ -22,7 +22,7 @@ Result<> VersionUpload::ClearAway(bool is_ours) {
     return Error{ErrorKind::kConflict,
                  "version " + VersionName(pointer_.version) + " is in '" + store_.remote().url() + "' already, and '" +
                      kLatestKey + "' does not point to it",
-                 "if nobody needs it, remove 'updates/" + VersionFolder(pointer_.version) + "' there"};
+                 "if no program needs it, remove 'updates/" + VersionFolder(pointer_.version) + "' there"};
   }
   if (!is_ours && !single_writer_) {
     return Error{ErrorKind::kConflict,
@@ -34,8 +34,15 @@ Result<> VersionUpload::ClearAway(bool is_ours) {
   return {};
 }
 
-Result<> VersionUpload::Publish(size_t count, const std::function<Result<uint64_t>(size_t)>& send) {
-  Result<> sent = Upload(count, send);
+Result<> VersionUpload::Publish(const std::vector<VersionPart>& parts, const std::function<Result<>()>& before_last) {
+  const Stopwatch watch;
+  const unsigned jobs = std::min(JobsOrDefault(jobs_), 4U);
+  Result<> sent = RunOrderedSlots(
+      parts.size() - 1, {jobs, jobs}, [&](uint64_t i, unsigned, unsigned) { return Send(parts[i]); },
+      [](uint64_t, unsigned) { return Result<>(); });
+  if (sent.ok()) sent = before_last();
+  if (sent.ok()) sent = Send(parts.back());
+  report_.upload_seconds = watch.seconds();
   if (sent.ok()) return Commit();
   if (sent.error().kind != ErrorKind::kConflict) return sent;  // the next push goes on from here
   for (const std::string& key : written_) (void)store_.remote().Remove(key);
@@ -43,41 +50,26 @@ Result<> VersionUpload::Publish(size_t count, const std::function<Result<uint64_
   return sent;
 }
 
-// All files but the last side by side, then that.
-Result<> VersionUpload::Upload(size_t count, const std::function<Result<uint64_t>(size_t)>& send) {
-  const Stopwatch watch;
-  const auto add = [&](uint64_t, uint64_t bytes) -> Result<> {
-    wire_bytes_ += bytes;
-    return {};
+Result<> VersionUpload::Send(const VersionPart& part) {
+  const std::string key = store_.KeyOf(pointer_.version, part.name);
+  const auto write = [&](const ByteSource& source) -> Result<> {
+    const WriteRule rule = single_writer_ ? WriteRule::kReplace : WriteRule::kIfAbsent;
+    WD_ASSIGN(const WriteResult written, store_.remote().Write(key, source, rule));
+    if (written == WriteResult::kWritten) {
+      const std::lock_guard lock(mutex_);
+      written_.push_back(key);
+      report_.wire_bytes += source.size();
+      return {};
+    }
+    return Error{ErrorKind::kConflict,
+                 "another push has begun to write version " + VersionName(pointer_.version) + " of '" +
+                     store_.remote().url() + "'",
+                 "push again when it is done, with its checkpoint as '--base'"};
   };
-  const unsigned jobs = std::min(JobsOrDefault(jobs_), 4U);
-  WD_TRY(RunOrdered<uint64_t>(
-      count - 1, {jobs, jobs}, [&](uint64_t i, unsigned) { return send(i); }, add));
-  WD_ASSIGN(const uint64_t last, send(count - 1));
-  WD_TRY(add(0, last));
-  upload_seconds_ = watch.seconds();
-  return {};
-}
-
-Result<uint64_t> VersionUpload::SendFile(const std::string& name, const std::string& path, const Sha256Digest& sha256) {
-  WD_ASSIGN(const File file, File::OpenForRead(path));
+  if (part.path.empty()) return write(MemorySource(AsBytes(part.text)));
+  WD_ASSIGN(const File file, File::OpenForRead(part.path));
   WD_ASSIGN(const FileIdentity identity, file.Identify());
-  return Send(name, FileSlice(file, 0, identity.size, sha256));
-}
-
-Result<uint64_t> VersionUpload::Send(const std::string& name, const ByteSource& source) {
-  const std::string key = store_.KeyOf(pointer_.version, name);
-  const WriteRule rule = single_writer_ ? WriteRule::kReplace : WriteRule::kIfAbsent;
-  WD_ASSIGN(const WriteResult written, store_.remote().Write(key, source, rule));
-  if (written == WriteResult::kWritten) {
-    const std::lock_guard lock(mutex_);
-    written_.push_back(key);
-    return source.size();
-  }
-  return Error{ErrorKind::kConflict,
-               "another push has begun to write version " + VersionName(pointer_.version) + " of '" +
-                   store_.remote().url() + "'",
-               "push again when it is done, with its checkpoint as '--base'"};
+  return write(FileSlice(file, 0, identity.size, part.sha256));
 }
 
 Result<> VersionUpload::Commit() {
@@ -87,11 +79,10 @@ Result<> VersionUpload::Commit() {
   WD_ASSIGN(const bool moved, store_.MovePointer(before_, pointer_, single_writer_));
   if (!moved) {
     WD_TRY(home_.StopPublishing());
-    return Error{ErrorKind::kConflict,
-                 "'" + store_.remote().url() + "/" + kLatestKey + "' was moved by somebody else meanwhile",
-                 "see what it says, and push again with the checkpoint of that version as '--base'"};
+    return Error{ErrorKind::kConflict, "another pusher has moved '" + store_.remote().url() + "/" + kLatestKey + "'",
+                 "read it, and push again with the checkpoint of that version as '--base'"};
   }
-  commit_seconds_ = watch.seconds();
+  report_.commit_seconds = watch.seconds();
   return home_.FinishPublishing(PointerText(pointer_));
 }
 

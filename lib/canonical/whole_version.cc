@@ -126,12 +126,6 @@ std::vector<FileSum> ParseSums(std::string_view text) {
   return sums;
 }
 
-std::string PathOfFile(const Checkpoint& checkpoint, size_t number) {
-  const size_t shards = checkpoint.layout().shards.size();
-  return number < shards ? checkpoint.ShardPath(number)
-                         : checkpoint.path() + "/" + checkpoint.layout().file(number).path;
-}
-
 namespace {
 
 // One shard, front to back: SHA-256 of the file, and on the way the digests of the tensors that lie in it, which are
@@ -187,16 +181,11 @@ Result<CheckpointDigests> DigestFiles(const Checkpoint& checkpoint, const Contex
     progress.done_bytes += bytes;
     context.progress(progress);
   };
+  const auto digest_shard = [&](uint64_t shard) {
+    return DigestShard(checkpoint, shard, tensors_of(shard), tensors, passed, context.stop);
+  };
   CheckpointDigests digests;
-  WD_TRY(RunOrdered<Sha256Digest>(
-      layout.shards.size(), LimitsFor(context),
-      [&](uint64_t shard, unsigned) {
-        return DigestShard(checkpoint, shard, tensors_of(shard), tensors, passed, context.stop);
-      },
-      [&](uint64_t, const Sha256Digest& sha256) -> Result<> {
-        digests.files.push_back(sha256);
-        return {};
-      }));
+  WD_ASSIGN(digests.files, CollectOrdered<Sha256Digest>(layout.shards.size(), LimitsFor(context), digest_shard));
   // Companions were hashed when the checkpoint was opened.
   for (size_t file = layout.shards.size(); file < layout.file_count(); ++file) {
     digests.files.push_back(layout.file(file).sha256);
@@ -214,7 +203,7 @@ Result<WholeVersion> WrapWholeVersion(const Checkpoint& checkpoint, const std::v
   for (size_t file = 0; file < layout.file_count(); ++file) {
     const std::string& path = layout.file(file).path;
     if (path == kIndexFile) {
-      WD_ASSIGN(const Bytes text, ReadWholeFile(PathOfFile(checkpoint, file), kMaxIndexFileBytes));
+      WD_ASSIGN(const Bytes text, ReadWholeFile(checkpoint.path() + "/" + path, kMaxIndexFileBytes));
       index = AsText(text);
     } else if (path != kSumsFile) {
       sums.push_back({files[file], path});
@@ -235,15 +224,10 @@ std::string SumsText(const std::vector<FileSum>& sums) {
 
 Result<std::vector<FileSum>> ListSums(const std::string& folder, const std::vector<std::string>& files,
                                       const Context& context) {
-  std::vector<FileSum> sums;
-  WD_TRY(RunOrdered<Sha256Digest>(
-      files.size(), LimitsFor(context),
-      [&](uint64_t i, unsigned) { return DigestFile(folder + "/" + files[i], context.stop); },
-      [&](uint64_t i, const Sha256Digest& sha256) -> Result<> {
-        sums.push_back({sha256, files[i]});
-        return {};
-      }));
-  return sums;
+  return CollectOrdered<FileSum>(files.size(), LimitsFor(context), [&](uint64_t i) -> Result<FileSum> {
+    WD_ASSIGN(const Sha256Digest sha256, DigestFile(folder + "/" + files[i], context.stop));
+    return FileSum{sha256, files[i]};
+  });
 }
 
 Result<> CheckSums(const std::string& folder, const StopToken& stop) {

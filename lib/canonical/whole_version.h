@@ -48,7 +48,4 @@ Result<> CheckSums(const std::string& folder, const StopToken& stop);
 // (kIntegrity). A version without a list is named in a note. Done twice it changes nothing.
 Result<Proof> UnwrapWholeVersion(const std::string& folder, const Context& context);
 
-// Where file `number` of a checkpoint's layout lies.
-std::string PathOfFile(const Checkpoint& checkpoint, size_t number);
-
 }  // namespace wdelta

@@ -50,4 +50,17 @@ Result<> RunOrdered(uint64_t count, const RunLimits& limits,
       });
 }
 
+// The results of work(index), in the order of the indices.
+template <class R, class Work>
+Result<std::vector<R>> CollectOrdered(uint64_t count, const RunLimits& limits, const Work& work) {
+  std::vector<R> results;
+  WD_TRY(RunOrdered<R>(
+      count, limits, [&](uint64_t index, unsigned) -> Result<R> { return work(index); },
+      [&](uint64_t, R result) -> Result<> {
+        results.push_back(std::move(result));
+        return {};
+      }));
+  return results;
+}
+
 }  // namespace wdelta

@@ -64,6 +64,13 @@ Result<> CopyFile(const std::string& from, const std::string& to);  // a new fil
 
 // These two do what they can, and are silent about the rest.
 void RemoveTree(const std::string& path) noexcept;
+// Removes what lies at `path` when it goes out of scope.
+struct TemporaryTree {
+  explicit TemporaryTree(std::string place) : path(std::move(place)) {}
+  TemporaryTree(const TemporaryTree&) = delete;
+  ~TemporaryTree() { RemoveTree(path); }
+  const std::string path;
+};
 // What processes that were killed left in a folder under temporary names; only while its lock is held.
 void RemoveTemporaries(const std::string& folder) noexcept;
 

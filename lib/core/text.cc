@@ -1,6 +1,7 @@
 #include "core/text.h"
 
 #include <algorithm>
+#include <charconv>
 
 namespace wdelta {
 
@@ -170,6 +171,12 @@ std::string Shorten(std::string_view text, size_t limit) {
   size_t end = limit;
   while (end > 0 && (static_cast<uint8_t>(text[end]) & 0xc0) == 0x80) --end;
   return std::string(text.substr(0, end)) + "...";
+}
+
+std::optional<uint64_t> WholeNumber(std::string_view text) {
+  uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc{} && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
 }
 
 }  // namespace wdelta

@@ -1,6 +1,7 @@
 // Text as UTF-8: what is valid, and how it is written where a raw byte could do harm.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,9 @@ __attribute__((visibility("default"))) std::string TerminalText(std::string_view
 
 // Appends `text` as a JSON string literal, quotes included; bytes that are no UTF-8 become U+FFFD.
 void AppendJsonString(std::string_view text, std::string* out);
+
+// The number that `text` is: decimal digits and nothing else.
+std::optional<uint64_t> WholeNumber(std::string_view text);
 
 // `text`, or its beginning and "..." when it is longer than `limit` bytes; never cuts through a character. A name in a
 // hostile file may have 100 MB, and a message shall not.

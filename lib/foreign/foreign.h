@@ -68,7 +68,7 @@ class ForeignDelta {
 Result<std::unique_ptr<ForeignDelta>> OpenForeign(const std::string& path, const Environment& environment);
 // Whether a file or folder is one: by the first look, without checking it.
 bool LooksForeign(const std::string& path);
-// Whether it is a delta of any format, ours or a foreign one.
+// Whether it is a delta of any format, ours or a foreign one. Only deltas come by standard input ("-").
 Result<bool> LooksLikeAnyDelta(const std::string& path);
 // Opens a delta of ours. Says of a foreign one how it can be read.
 Result<std::unique_ptr<DeltaReader>> OpenOwnDelta(const std::string& path, Trust trust, const Context& context);

@@ -35,7 +35,7 @@ Result<std::unique_ptr<ForeignDelta>> OpenForeign(const std::string& path, const
 }
 
 Result<bool> LooksLikeAnyDelta(const std::string& path) {
-  if (LooksForeign(path)) return true;
+  if (path == "-" || LooksForeign(path)) return true;
   return LooksLikeDelta(path);
 }
 

@@ -13,39 +13,73 @@ Error Malformed(std::string why) {
   return Error{ErrorKind::kIntegrity, std::move(why)};
 }
 
-Result<Sha256Digest> TakeDigest(JsonReader& json) {
+Result<bool> TakeNull(JsonReader& json) {
   WD_ASSIGN(const JsonReader::Type type, json.Peek());
+  if (type != JsonReader::Type::kNull) return false;
+  WD_TRY(json.Null());
+  return true;
+}
+
+// Null is all zero.
+Result<Sha256Digest> TakeDigest(JsonReader& json) {
   Sha256Digest digest{};
-  if (type == JsonReader::Type::kNull) {
-    WD_TRY(json.Null());
-    return digest;
-  }
+  WD_ASSIGN(const bool absent, TakeNull(json));
+  if (absent) return digest;
   WD_ASSIGN(const std::string_view text, json.String());
-  if (!FromHex(text, digest)) return Malformed("'" + Shorten(text, 80) + "' is no SHA-256");
+  if (!FromHex(text, digest)) return Malformed("'" + Shorten(text, 80) + "' is not a SHA-256");
   return digest;
 }
 
 Result<std::string> TakeId(JsonReader& json) {
   WD_ASSIGN(const std::string_view text, json.String());
   std::array<uint8_t, 16> bytes;
-  if (!FromHex(text, bytes)) return Malformed("'" + Shorten(text, 80) + "' is no id of 32 hexadecimal digits");
+  if (!FromHex(text, bytes)) return Malformed("'" + Shorten(text, 80) + "' is not an id of 32 hexadecimal digits");
   return std::string(text);
+}
+
+// The fields of the object that is open: hands each key to `take`, which reads its value and says whether it knew it.
+// What it does not know is skipped: fields may be added.
+template <class Take>
+Result<> TakeFields(JsonReader& json, const Take& take) {
+  for (;;) {
+    WD_ASSIGN(const std::optional<std::string_view> key, json.NextKey());
+    if (!key) return {};
+    const std::string name(*key);
+    WD_ASSIGN(const bool known, take(name));
+    if (!known) WD_TRY(json.Skip());
+  }
+}
+
+// An array, each element of which `take` reads.
+template <class T, class Take>
+Result<std::vector<T>> TakeArray(JsonReader& json, const Take& take) {
+  std::vector<T> elements;
+  WD_TRY(json.BeginArray());
+  for (;;) {
+    WD_ASSIGN(const bool more, json.NextElement());
+    if (!more) return elements;
+    WD_ASSIGN(elements.emplace_back(), take(json));
+  }
+}
+
+// A field that has a place to be read into; false: `to` is null, because the key is not known.
+Result<bool> TakeInto(JsonReader& json, uint64_t* to) {
+  if (!to) return false;
+  WD_ASSIGN(*to, json.UnsignedInteger());
+  return true;
+}
+Result<bool> TakeInto(JsonReader& json, Sha256Digest* to) {
+  if (!to) return false;
+  WD_ASSIGN(*to, TakeDigest(json));
+  return true;
 }
 
 Result<ObjectRef> TakeObject(JsonReader& json) {
   ObjectRef object;
   WD_TRY(json.BeginObject());
-  for (;;) {
-    WD_ASSIGN(const std::optional<std::string_view> key, json.NextKey());
-    if (!key) break;
-    if (*key == "sha256") {
-      WD_ASSIGN(object.sha256, TakeDigest(json));
-    } else if (*key == "bytes") {
-      WD_ASSIGN(object.bytes, json.UnsignedInteger());
-    } else {
-      WD_TRY(json.Skip());
-    }
-  }
+  WD_TRY(TakeFields(json, [&](const std::string& key) {
+    return key == "sha256" ? TakeInto(json, &object.sha256) : TakeInto(json, key == "bytes" ? &object.bytes : nullptr);
+  }));
   if (object.sha256 == Sha256Digest{}) return Malformed("an object without its SHA-256");
   if (object.bytes == 0 || object.bytes > kMaxObjectBytes) {
     return Malformed("an object of " + std::to_string(object.bytes) + " bytes");
@@ -53,56 +87,36 @@ Result<ObjectRef> TakeObject(JsonReader& json) {
   return object;
 }
 
-Result<std::optional<Way>> TakeWay(JsonReader& json, uint64_t from) {
-  WD_ASSIGN(const JsonReader::Type type, json.Peek());
-  if (type == JsonReader::Type::kNull) {
-    WD_TRY(json.Null());
-    return std::optional<Way>();
-  }
+Result<std::optional<Way>> TakeWay(JsonReader& json) {
+  WD_ASSIGN(const bool absent, TakeNull(json));
+  if (absent) return std::optional<Way>();
   Way way;
-  way.from = from;
-  WD_TRY(json.BeginArray());
-  for (;;) {
-    WD_ASSIGN(const bool more, json.NextElement());
-    if (!more) break;
-    WD_ASSIGN(way.objects.emplace_back(), TakeObject(json));
-  }
-  if (way.objects.empty()) return Malformed("a way without objects");
+  WD_ASSIGN(way.objects, TakeArray<ObjectRef>(json, TakeObject));
+  if (way.objects.empty()) return Malformed("a pack without objects");
   return std::optional<Way>(std::move(way));
-}
-
-Result<bool> IsNull(JsonReader& json) {
-  WD_ASSIGN(const JsonReader::Type type, json.Peek());
-  if (type != JsonReader::Type::kNull) return false;
-  WD_TRY(json.Null());
-  return true;
 }
 
 // One field of an entry; false if it is none.
 Result<bool> TakeEntryField(JsonReader& json, std::string_view key, RecordEntry& entry) {
-  if (key == "state" || key == "fingerprint" || key == "record") {
-    WD_ASSIGN((key == "state" ? entry.state : key == "record" ? entry.record : entry.fingerprint), TakeDigest(json));
-    return true;
-  }
   if (key == "step") {
-    WD_ASSIGN(const bool absent, IsNull(json));
-    if (absent) return true;
-    WD_ASSIGN(entry.step, json.UnsignedInteger());
-    return true;
+    WD_ASSIGN(const bool absent, TakeNull(json));
+    return absent ? Result<bool>(true) : TakeInto(json, &entry.step.emplace());
   }
   if (key == "delta" || key == "anchor") {
-    WD_ASSIGN((key == "delta" ? entry.delta : entry.anchor), TakeWay(json, 0));
+    WD_ASSIGN((key == "delta" ? entry.delta : entry.anchor), TakeWay(json));
     return true;
   }
-  uint64_t* const number = key == "number"             ? &entry.number
-                           : key == "created"          ? &entry.created
-                           : key == "elements_total"   ? &entry.elements_total
-                           : key == "elements_changed" ? &entry.elements_changed
-                           : key == "bytes_total"      ? &entry.bytes_total
-                                                       : nullptr;
-  if (!number) return false;
-  WD_ASSIGN(*number, json.UnsignedInteger());
-  return true;
+  Sha256Digest* const digest = key == "state"         ? &entry.state
+                               : key == "record"      ? &entry.record
+                               : key == "fingerprint" ? &entry.fingerprint
+                                                      : nullptr;
+  if (digest) return TakeInto(json, digest);
+  return TakeInto(json, key == "number"             ? &entry.number
+                        : key == "created"          ? &entry.created
+                        : key == "elements_total"   ? &entry.elements_total
+                        : key == "elements_changed" ? &entry.elements_changed
+                        : key == "bytes_total"      ? &entry.bytes_total
+                                                    : nullptr);
 }
 
 Result<> CheckEntry(RecordEntry& entry, uint64_t expected_number) {
@@ -110,56 +124,46 @@ Result<> CheckEntry(RecordEntry& entry, uint64_t expected_number) {
   if (entry.number != expected_number) return Malformed(name + " says that it is " + std::to_string(entry.number));
   if (entry.state == Sha256Digest{} || entry.fingerprint == Sha256Digest{}) return Malformed(name + " has no state");
   if (!entry.delta && !entry.anchor) return Malformed(name + " cannot be reached: it has neither delta nor anchor");
-  if (entry.number == 1 && (entry.delta || !entry.anchor)) return Malformed("the first record is no anchor");
+  if (entry.number == 1 && (entry.delta || !entry.anchor)) return Malformed("the first record is not an anchor");
   if (entry.delta) entry.delta->from = entry.number - 1;
   return {};
 }
 
-// The version that every small object begins with, under its own key.
-Result<> TakeVersion(JsonReader& json, std::string_view what) {
-  WD_ASSIGN(const uint64_t version, json.UnsignedInteger());
-  if (version == 1) return {};
-  return Error{ErrorKind::kRefused,
-               "a " + std::string(what) + " of version " + std::to_string(version) + "; this wdelta reads version 1",
-               "a newer wdelta may read it"};
-}
-
-// Reads a JSON object whose first key is `version_key`, and hands the other keys to `take`, which says whether it knew
-// them. What it does not know is skipped: fields may be added.
+// Reads a JSON object whose first key is `version_key`, and hands the others to `take`, as TakeFields does.
 template <class Take>
-Result<> ReadObject(ByteSpan bytes, std::string_view version_key, std::string_view what, const Take& take) {
+Result<> ReadObject(ByteSpan bytes, std::string_view version_key, const std::string& what, const Take& take) {
   if (!ValidUtf8(bytes)) return Malformed("not UTF-8");
   JsonReader json(AsText(bytes));
   WD_TRY(json.BeginObject());
   WD_ASSIGN(const std::optional<std::string_view> first, json.NextKey());
-  if (!first || *first != version_key) return Malformed("no " + std::string(what));
-  WD_TRY(TakeVersion(json, what));
-  for (;;) {
-    WD_ASSIGN(const std::optional<std::string_view> key, json.NextKey());
-    if (!key) break;
-    const std::string name(*key);
-    WD_ASSIGN(const bool known, take(json, name));
-    if (!known) WD_TRY(json.Skip());
+  if (!first || *first != version_key) return Malformed("no " + what);
+  WD_ASSIGN(const uint64_t version, json.UnsignedInteger());
+  if (version != 1) {
+    return Error{ErrorKind::kRefused,
+                 "a " + what + " of version " + std::to_string(version) + "; this wdelta reads version 1",
+                 "a newer wdelta may read it"};
   }
+  WD_TRY(TakeFields(json, [&](const std::string& key) { return take(json, key); }));
   return json.End();
 }
 
-Result<std::vector<RecordEntry>> TakeEarlier(JsonReader& json) {
-  std::vector<RecordEntry> entries;
-  WD_TRY(json.BeginArray());
-  for (;;) {
-    WD_ASSIGN(const bool more, json.NextElement());
-    if (!more) return entries;
-    RecordEntry& entry = entries.emplace_back();
-    WD_TRY(json.BeginObject());
-    for (;;) {
-      WD_ASSIGN(const std::optional<std::string_view> key, json.NextKey());
-      if (!key) break;
-      const std::string name(*key);
-      WD_ASSIGN(const bool known, TakeEntryField(json, name, entry));
-      if (!known) WD_TRY(json.Skip());
-    }
-  }
+Result<RecordEntry> TakeEarlier(JsonReader& json) {
+  RecordEntry entry;
+  WD_TRY(json.BeginObject());
+  WD_TRY(TakeFields(json, [&](const std::string& key) { return TakeEntryField(json, key, entry); }));
+  return entry;
+}
+
+Result<uint64_t> TakeRecordNumber(JsonReader& json) {
+  WD_ASSIGN(const uint64_t number, json.UnsignedInteger());
+  if (number > kMaxRecordNumber) return Malformed("a number beyond all records");
+  return number;
+}
+
+Result<std::pair<uint64_t, uint64_t>> TakeJump(JsonReader& json) {
+  WD_ASSIGN(const std::vector<uint64_t> ends, TakeArray<uint64_t>(json, TakeRecordNumber));
+  if (ends.size() != 2) return Malformed("a jump without both its ends");
+  return std::pair(ends[0], ends[1]);
 }
 
 }  // namespace
@@ -180,27 +184,19 @@ Result<Record> ParseRecord(ByteSpan bytes, uint64_t expected_number) {
                                  : key == "base_state"       ? &record.base_state
                                  : key == "base_fingerprint" ? &record.base_fingerprint
                                                              : nullptr;
-    if (digest) {
-      WD_ASSIGN(*digest, TakeDigest(json));
+    if (digest) return TakeInto(json, digest);
+    if (key == "earlier") {
+      WD_ASSIGN(record.earlier, TakeArray<RecordEntry>(json, TakeEarlier));
       return true;
     }
     Totals& totals = record.totals;
-    uint64_t* const number = key == "bytes_changed"     ? &totals.bytes_changed
-                             : key == "tensors_total"   ? &totals.tensors_total
-                             : key == "tensors_changed" ? &totals.tensors_changed
-                             : key == "tensors_added"   ? &totals.tensors_added
-                             : key == "tensors_removed" ? &totals.tensors_removed
-                             : key == "files_changed"   ? &totals.files_changed
-                                                        : nullptr;
-    if (number) {
-      WD_ASSIGN(*number, json.UnsignedInteger());
-      return true;
-    }
-    if (key == "earlier") {
-      WD_ASSIGN(record.earlier, TakeEarlier(json));
-      return true;
-    }
-    return false;
+    return TakeInto(json, key == "bytes_changed"     ? &totals.bytes_changed
+                          : key == "tensors_total"   ? &totals.tensors_total
+                          : key == "tensors_changed" ? &totals.tensors_changed
+                          : key == "tensors_added"   ? &totals.tensors_added
+                          : key == "tensors_removed" ? &totals.tensors_removed
+                          : key == "files_changed"   ? &totals.files_changed
+                                                     : nullptr);
   };
   WD_TRY(ReadObject(bytes, "wdelta_record", "record", take));
   const std::string_view text = AsText(bytes);
@@ -236,57 +232,30 @@ Result<AddedWay> ParseAddedWay(ByteSpan bytes) {
   WD_TRY(ReadObject(bytes, "wdelta_way", "way", [&](JsonReader& json, const std::string& key) -> Result<bool> {
     if (key == "history") {
       WD_ASSIGN(added.history, TakeId(json));
-    } else if (key == "number") {
-      WD_ASSIGN(added.number, json.UnsignedInteger());
-    } else if (key == "from") {
-      WD_ASSIGN(added.way.from, json.UnsignedInteger());
-    } else if (key == "state") {
-      WD_ASSIGN(added.state, TakeDigest(json));
-    } else if (key == "objects") {
-      WD_ASSIGN(const std::optional<Way> way, TakeWay(json, 0));
-      if (way) added.way.objects = way->objects;
-    } else {
-      return false;
+      return true;
     }
-    return true;
+    if (key == "objects") {
+      WD_ASSIGN(const std::optional<Way> way, TakeWay(json));
+      if (way) added.way.objects = way->objects;
+      return true;
+    }
+    if (key == "state") return TakeInto(json, &added.state);
+    return TakeInto(json, key == "number" ? &added.number : key == "from" ? &added.way.from : nullptr);
   }));
   const bool complete = !added.history.empty() && added.state != Sha256Digest{} && !added.way.objects.empty();
-  if (!complete || added.number == 0 || added.way.from >= added.number) return Malformed("a way that cannot be");
+  if (!complete || added.number == 0 || added.way.from >= added.number) return Malformed("a malformed added pack");
   return added;
 }
 
 Result<TipHint> ParseTipHint(ByteSpan bytes) {
   TipHint hint;
-  const auto take_number = [](JsonReader& json) -> Result<uint64_t> {
-    WD_ASSIGN(const uint64_t number, json.UnsignedInteger());
-    if (number > kMaxRecordNumber) return Malformed("a number beyond all records");
-    return number;
-  };
   WD_TRY(ReadObject(bytes, "wdelta_tip", "tip", [&](JsonReader& json, const std::string& key) -> Result<bool> {
     if (key == "number") {
-      WD_ASSIGN(hint.number, take_number(json));
+      WD_ASSIGN(hint.number, TakeRecordNumber(json));
     } else if (key == "anchors") {
-      WD_TRY(json.BeginArray());
-      for (;;) {
-        WD_ASSIGN(const bool more, json.NextElement());
-        if (!more) break;
-        WD_ASSIGN(hint.anchors.emplace_back(), take_number(json));
-      }
+      WD_ASSIGN(hint.anchors, TakeArray<uint64_t>(json, TakeRecordNumber));
     } else if (key == "jumps") {
-      WD_TRY(json.BeginArray());
-      for (;;) {
-        WD_ASSIGN(const bool more, json.NextElement());
-        if (!more) break;
-        std::vector<uint64_t> pair;
-        WD_TRY(json.BeginArray());
-        for (;;) {
-          WD_ASSIGN(const bool another, json.NextElement());
-          if (!another) break;
-          WD_ASSIGN(pair.emplace_back(), take_number(json));
-        }
-        if (pair.size() != 2) return Malformed("a jump without both its ends");
-        hint.jumps.emplace_back(pair[0], pair[1]);
-      }
+      WD_ASSIGN(hint.jumps, (TakeArray<std::pair<uint64_t, uint64_t>>(json, TakeJump)));
     } else {
       return false;
     }
@@ -298,15 +267,8 @@ Result<TipHint> ParseTipHint(ByteSpan bytes) {
 
 Result<Tag> ParseTag(ByteSpan bytes) {
   Tag tag;
-  WD_TRY(ReadObject(bytes, "wdelta_tag", "tag", [&](JsonReader& json, const std::string& key) -> Result<bool> {
-    if (key == "number") {
-      WD_ASSIGN(tag.number, json.UnsignedInteger());
-    } else if (key == "state") {
-      WD_ASSIGN(tag.state, TakeDigest(json));
-    } else {
-      return false;
-    }
-    return true;
+  WD_TRY(ReadObject(bytes, "wdelta_tag", "tag", [&](JsonReader& json, const std::string& key) {
+    return key == "state" ? TakeInto(json, &tag.state) : TakeInto(json, key == "number" ? &tag.number : nullptr);
   }));
   if (tag.number == 0 || tag.number > kMaxRecordNumber || tag.state == Sha256Digest{}) {
     return Malformed("a tag without its record");

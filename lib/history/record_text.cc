@@ -1,5 +1,8 @@
 // How records and the small objects around them are written; record_parse.cc reads them.
+#include <fmt/format.h>
+
 #include "core/json_object.h"
+#include "core/text.h"
 #include "history/record.h"
 
 namespace wdelta {
@@ -31,11 +34,7 @@ std::string ObjectsJson(const Way& way) {
 }
 
 void SetWay(JsonObject& out, std::string_view key, const std::optional<Way>& way) {
-  if (way) {
-    out.SetJson(key, ObjectsJson(*way));
-  } else {
-    out.SetNull(key);
-  }
+  out.SetJson(key, way ? ObjectsJson(*way) : "null");
 }
 
 void SetEntry(JsonObject& out, const RecordEntry& entry) {
@@ -53,11 +52,6 @@ void SetEntry(JsonObject& out, const RecordEntry& entry) {
 
 void SetDigest(JsonObject& out, std::string_view key, const Sha256Digest& digest) {
   out.SetKnownText(key, digest == Sha256Digest{} ? "" : Hex(digest));
-}
-
-std::string TwelveDigits(uint64_t number) {
-  std::string digits = std::to_string(number);
-  return std::string(12 - std::min<size_t>(12, digits.size()), '0') + digits;
 }
 
 }  // namespace
@@ -129,7 +123,7 @@ std::string TagText(const Tag& tag) {
 }
 
 std::string RecordKey(uint64_t number) {
-  return kRecordPrefix + TwelveDigits(number) + ".json";
+  return fmt::format("{}{:012}.json", kRecordPrefix, number);
 }
 
 std::optional<uint64_t> RecordNumberOf(std::string_view key) {
@@ -137,12 +131,7 @@ std::optional<uint64_t> RecordNumberOf(std::string_view key) {
   if (key.size() != prefix.size() + 12 + suffix.size() || !key.starts_with(prefix) || !key.ends_with(suffix)) {
     return std::nullopt;
   }
-  uint64_t number = 0;
-  for (const char c : key.substr(prefix.size(), 12)) {
-    if (c < '0' || c > '9') return std::nullopt;
-    number = number * 10 + static_cast<uint64_t>(c - '0');
-  }
-  return number;
+  return WholeNumber(key.substr(prefix.size(), 12));
 }
 
 std::string ObjectKey(const Sha256Digest& sha256) {
@@ -151,7 +140,8 @@ std::string ObjectKey(const Sha256Digest& sha256) {
 }
 
 std::string AddedWayKey(uint64_t number, uint64_t from) {
-  return kWayPrefix + TwelveDigits(number) + (from == 0 ? "/anchor.json" : "/from-" + TwelveDigits(from) + ".json");
+  return kWayPrefix + fmt::format("{:012}", number) +
+         (from == 0 ? "/anchor.json" : "/from-" + fmt::format("{:012}", from) + ".json");
 }
 
 std::string TagKey(std::string_view name) {

@@ -1,7 +1,6 @@
 #include "history/revision.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "core/text.h"
 
@@ -10,13 +9,6 @@ namespace wdelta {
 namespace {
 
 constexpr const char* kForms = "HEAD, HEAD~3, 17, step:95, a tag, or eight or more hexadecimal digits of a state";
-
-std::optional<uint64_t> WholeNumber(std::string_view text) {
-  uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
 
 bool IsStatePrefix(std::string_view text) {
   return text.size() >= 8 && text.size() <= 64 &&
@@ -38,15 +30,10 @@ size_t RevisionMark(const std::string& text) {
 
 Result<Revision> ParseRevision(std::string_view text) {
   if (text == "HEAD") return Revision{};
-  if (text.starts_with("HEAD~")) {
-    const std::optional<uint64_t> back = WholeNumber(text.substr(5));
-    if (!back) return BadRevision(text);
-    return Revision{Revision::Kind::kHead, *back, {}};
-  }
-  if (text.starts_with("step:")) {
-    const std::optional<uint64_t> step = WholeNumber(text.substr(5));
-    if (!step) return BadRevision(text);
-    return Revision{Revision::Kind::kStep, *step, {}};
+  if (const bool is_step = text.starts_with("step:"); is_step || text.starts_with("HEAD~")) {
+    const std::optional<uint64_t> number = WholeNumber(text.substr(5));
+    if (!number) return BadRevision(text);
+    return Revision{is_step ? Revision::Kind::kStep : Revision::Kind::kHead, *number, {}};
   }
   // A long row of digits is a state; records are not counted that far.
   if (const std::optional<uint64_t> number = WholeNumber(text); number && text.size() < 13) {

@@ -47,8 +47,8 @@ Result<Route> FindRoute(const PlanInput& input) {
     size_t missing = entries.size() - 1;
     while (missing > 0 && !best[missing - 1]) --missing;
     return Error{ErrorKind::kNotFound,
-                 "record " + std::to_string(entries.back().number) + " cannot be reached: the objects of record " +
-                     std::to_string(entries[missing].number) + " are no longer there, and no anchor comes after them",
+                 "record " + std::to_string(entries.back().number) + " cannot be rebuilt: objects of record " +
+                     std::to_string(entries[missing].number) + " were removed, and there is no later anchor",
                  "'wdelta log' shows which records can be reached"};
   }
   Route plan;

@@ -4,23 +4,9 @@
 
 #include "core/folder_lock.h"
 #include "core/free_space.h"
+#include "core/sleep.h"
 
 namespace wdelta {
-
-namespace {
-
-Result<> CopyDurably(const std::string& from, const std::string& to, bool durable) {
-  WD_ASSIGN(const File file, File::OpenForRead(from));
-  return CopyInto(file, to, durable);
-}
-
-// A link to what a symbolic link leads to: the snapshot folders of model hubs are made of those.
-Result<> LinkToReal(const std::string& from, const std::string& to) {
-  WD_ASSIGN(const std::string real, RealPath(from));
-  return LinkFile(real, to);
-}
-
-}  // namespace
 
 Result<PusherState> PusherState::Open(const std::string& beside, const std::string& remote_url,
                                       const std::string& mirror, double lock_wait, const StopToken& stop) {
@@ -45,34 +31,10 @@ bool PusherState::HasKeptBase() const {
   return IsFolder(base_path()) && base_state() != Sha256Digest{};
 }
 
-Result<> PusherState::SetBaseState(const Sha256Digest& state) {
-  state_.Set(base_key_, state);
-  return SaveState();
-}
-
-Result<> PusherState::SetStoreChecked() {
-  state_.Set("create_if_absent", "yes");
-  return SaveState();
-}
-
-bool PusherState::HasPreparedBase() const {
-  return IsFolder(PreparedPath());
-}
-
 Result<> PusherState::SetPublishing(uint64_t version, const Sha256Digest& state, const Sha256Digest& proof) {
   state_.Set("publishing", version);
   state_.Set("publishing_state", state);
   state_.Set("publishing_proof", proof);
-  return SaveState();
-}
-
-Result<> PusherState::SetPublishingSeal(const Sha256Digest& seal) {
-  state_.Set("publishing_seal", seal);
-  return SaveState();
-}
-
-Result<> PusherState::SetPublishedSeal(const Sha256Digest& seal) {
-  state_.Set("published_seal", seal);
   return SaveState();
 }
 
@@ -104,11 +66,19 @@ Result<> PusherState::FinishPublishing(const std::string& name) {
 
 // A copy is forced to disk before the state says that it is the base; a linked file was there before.
 Result<> PusherState::PrepareBase(const std::vector<KeptFile>& files, KeepBase how) const {
+  const auto keep = [&](const std::string& from, const std::string& to) -> Result<> {
+    WD_TRY(CreateFolders(ParentFolder(to)));
+    if (how == KeepBase::kCopy) {
+      WD_ASSIGN(const File file, File::OpenForRead(from));
+      return CopyInto(file, to, durable_);
+    }
+    // A link to what a symbolic link leads to: the snapshot folders of model hubs are made of those.
+    WD_ASSIGN(const std::string real, RealPath(from));
+    return LinkFile(real, to);
+  };
   DropPreparedBase();
   for (const KeptFile& file : files) {
-    const std::string to = PreparedPath() + "/" + file.path;
-    Result<> kept = CreateFolders(ParentFolder(to));
-    if (kept.ok()) kept = how == KeepBase::kCopy ? CopyDurably(file.from, to, durable_) : LinkToReal(file.from, to);
+    Result<> kept = keep(file.from, PreparedPath() + "/" + file.path);
     if (kept.ok()) continue;
     DropPreparedBase();
     return kept;
@@ -157,6 +127,23 @@ Result<> PusherState::WriteSpool(const SpooledPush& spool) const {
 void PusherState::DropSpool() const {
   unlink((folder_ + "/spool.json").c_str());
   unlink(spool_path().c_str());
+}
+
+Result<> WaitForMarker(const std::string& path, const StopToken& stop) {
+  while (!path.empty() && access(path.c_str(), F_OK) != 0) {
+    Result<> slept = SleepFor(0.05, stop);
+    if (slept.ok()) continue;
+    auto error = slept.TakeError();
+    error->message += " while waiting for '" + path + "'";
+    return error;
+  }
+  return {};
+}
+
+Result<> MarkReleased(const std::string& path) {
+  if (path.empty()) return {};
+  WD_ASSIGN(const std::unique_ptr<ByteSink> sink, OpenSink(path));
+  return sink->Commit();
 }
 
 }  // namespace wdelta

@@ -15,11 +15,9 @@
 
 #include "core/file.h"
 #include "core/state_file.h"
+#include "reports.h"
 
 namespace wdelta {
-
-// How the checkpoint of a push is kept as the base of the next one.
-enum class KeepBase { kLink, kCopy, kOff };
 
 // A file of a checkpoint: where it lies, and its path relative to the checkpoint.
 struct KeptFile {
@@ -50,11 +48,11 @@ class PusherState {
 
   // The state that the base (or the mirror) is in; all zero if it is not known.
   Sha256Digest base_state() const { return state_.Digest(base_key_); }
-  Result<> SetBaseState(const Sha256Digest& state);
+  Result<> SetBaseState(const Sha256Digest& state) { return Save(base_key_, state); }
   bool HasKeptBase() const;
   // Links or copies the files of a checkpoint to where they wait to become the kept base.
   Result<> PrepareBase(const std::vector<KeptFile>& files, KeepBase how) const;
-  bool HasPreparedBase() const;
+  bool HasPreparedBase() const { return IsFolder(PreparedPath()); }
   void DropPreparedBase() const { RemoveTree(PreparedPath()); }
   // The same, and makes them the kept base, which is in `state`.
   Result<> ReplaceBase(const std::vector<KeptFile>& files, KeepBase how, const Sha256Digest& state);
@@ -63,7 +61,7 @@ class PusherState {
 
   // Whether the store was found to keep what a push relies on.
   bool store_was_checked() const { return state_.Has("create_if_absent"); }
-  Result<> SetStoreChecked();
+  Result<> SetStoreChecked() { return Save("create_if_absent", "yes"); }
 
   // Of versions for other systems: what the kept base is called in the store; which version is being published, 0 for
   // none, the state that it has, and the digest of a file of it that no other version has.
@@ -73,8 +71,8 @@ class PusherState {
   // What the files of the version looked like from outside when they had been sent.
   Sha256Digest published_seal() const { return state_.Digest("published_seal"); }
   Sha256Digest published_proof() const { return state_.Digest("published_proof"); }
-  Result<> SetPublishedSeal(const Sha256Digest& seal);
-  Result<> SetPublishingSeal(const Sha256Digest& seal);
+  Result<> SetPublishedSeal(const Sha256Digest& seal) { return Save("published_seal", seal); }
+  Result<> SetPublishingSeal(const Sha256Digest& seal) { return Save("publishing_seal", seal); }
   Result<> SetPublishing(uint64_t version, const Sha256Digest& state, const Sha256Digest& proof);
   Result<> StopPublishing();
   // The newest whole version, as far as it is known; 0: it is not.
@@ -93,6 +91,11 @@ class PusherState {
   // Named by its state, so that a new base and the note that it is the one cannot disagree.
   std::string PreparedPath() const { return folder_ + "/base.new"; }
   std::string BasePath(const Sha256Digest& state) const { return folder_ + "/base-" + Hex(state).substr(0, 12); }
+  template <class Value>
+  Result<> Save(const std::string& key, const Value& value) {
+    state_.Set(key, value);
+    return SaveState();
+  }
   Result<> SaveState() const { return state_.Write(folder_ + "/state.json", durable_); }
 
   std::string folder_;
@@ -101,5 +104,10 @@ class PusherState {
   bool durable_;
   std::string base_key_ = "base_state";
 };
+
+// The files by which a trainer and a push tell each other whose turn it is with the source. Nothing is done where no
+// name is given.
+Result<> WaitForMarker(const std::string& path, const StopToken& stop);  // until the file is there
+Result<> MarkReleased(const std::string& path);                          // creates it: the source may be overwritten
 
 }  // namespace wdelta

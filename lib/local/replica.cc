@@ -4,12 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 
 #include "core/folder_lock.h"
 #include "core/free_space.h"
 #include "core/path.h"
+#include "core/text.h"
 #include "local/sglang_marker.h"
 
 namespace wdelta {
@@ -33,10 +33,7 @@ std::string CopyName(uint64_t number, const Sha256Digest& state) {
 
 // "17-3fa9c2d1e0f4" -> 17
 std::optional<uint64_t> NumberOf(const std::string& name) {
-  uint64_t number = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-  if (error != std::errc{} || end == name.data() + name.size() || *end != '-') return std::nullopt;
-  return number;
+  return name.find('-') == std::string::npos ? std::nullopt : WholeNumber(name.substr(0, name.find('-')));
 }
 
 // Not one that a link leads to.

@@ -1,14 +1,15 @@
 #include "local/sglang_marker.h"
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 
 #include "core/folder_lock.h"
 #include "core/json.h"
 #include "core/path.h"
+#include "core/text.h"
 
 namespace wdelta {
 
@@ -25,17 +26,6 @@ std::string StateOf(const std::string& checkpoint) {
 Result<> MakeFolder(const std::string& checkpoint) {
   if (mkdir(FolderOf(checkpoint).c_str(), 0777) == 0 || errno == EEXIST) return {};
   return SystemError("create", FolderOf(checkpoint), errno);
-}
-
-// 12 as "000012", and the other way round.
-std::string VersionText(uint64_t version) {
-  const std::string digits = std::to_string(version);
-  return std::string(digits.size() < 6 ? 6 - digits.size() : 0, '0') + digits;
-}
-std::optional<uint64_t> VersionIn(std::string_view text) {
-  uint64_t version = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), version);
-  return error == std::errc{} && end == text.data() + text.size() ? std::optional(version) : std::nullopt;
 }
 
 }  // namespace
@@ -70,7 +60,7 @@ Result<std::optional<uint64_t>> SglangMarker::Read() const {
       if (is_verdict) is_valid = type == JsonReader::Type::kTrue;
       if (is_version && type == JsonReader::Type::kString) {
         WD_ASSIGN(const std::string_view text, json.String());
-        version = VersionIn(text);
+        version = WholeNumber(text);
       } else if (is_version && type == JsonReader::Type::kNumber) {
         WD_ASSIGN(version, json.UnsignedInteger());
       } else {
@@ -97,7 +87,7 @@ Result<> SglangMarker::Clear(const std::string& path, bool durable) {
 
 Result<> SglangMarker::Write(const std::string& path, uint64_t version, bool durable) {
   WD_TRY(MakeFolder(path));
-  const std::string text = "{\"version\": \"" + VersionText(version) + "\"}";
+  const std::string text = fmt::format(R"({{"version": "{:06}"}})", version);
   WD_ASSIGN(const std::unique_ptr<ByteSink> sink, OpenSink(StateOf(path), durable));
   WD_TRY(sink->Write(AsBytes(text)));
   return sink->Commit();

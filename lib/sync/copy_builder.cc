@@ -37,9 +37,7 @@ Result<> CheckFits(const Replica& replica, uint64_t bytes) {
 }
 
 Error NotWhatItWas(const Base& base, const std::string& what) {
-  Error error{ErrorKind::kConflict, "'" + base.path + "' is no longer what was pulled as " + what};
-  error.path = base.path;
-  return error;
+  return Error{ErrorKind::kConflict, "'" + base.path + "' is no longer what was pulled as " + what, "", base.path};
 }
 
 }  // namespace

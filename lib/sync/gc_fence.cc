@@ -1,7 +1,5 @@
 #include "sync/gc_fence.h"
 
-#include <utility>
-
 #include "core/sleep.h"
 
 namespace wdelta {
@@ -23,11 +21,6 @@ Result<std::set<std::string>> LivingSweeps(Remote& remote) {
   return living;
 }
 
-Result<> WriteNew(Remote& remote, const std::string& key) {
-  WD_TRY(remote.Write(key, MemorySource(AsBytes(key)), WriteRule::kReplace));
-  return {};
-}
-
 }  // namespace
 
 // Only the sweeps that are there at first count: later ones see the pins.
@@ -35,7 +28,7 @@ Result<> WaitForSweeps(Remote& remote, const Context& context) {
   Result<std::set<std::string>> at_first = LivingSweeps(remote);
   if (!at_first.ok() && CannotList(at_first.error())) return {};
   if (!at_first.ok()) return at_first.TakeError();
-  if (!at_first->empty()) context.note("waiting for a collection of garbage, because old objects are to be kept");
+  if (!at_first->empty()) context.note("waiting for a running collector to finish its sweep");
   const Stopwatch watch;
   for (std::set<std::string> waiting = *at_first; !waiting.empty() && watch.seconds() < kSweepDead;) {
     WD_TRY(SleepFor(kPollPause, context.stop));
@@ -45,40 +38,36 @@ Result<> WaitForSweeps(Remote& remote, const Context& context) {
   return {};
 }
 
+Announcement::~Announcement() {
+  // A pin that cannot be removed keeps its object a while longer than needed, and a sweep soon counts as dead.
+  for (const std::string& key : keys_) static_cast<void>(remote_->Remove(key));
+}
+
+// Remembered before it is written: a write that fails may have happened all the same.
+Result<> Announcement::Write(const std::string& key) {
+  keys_.push_back(key);
+  WD_TRY(remote_->Write(key, MemorySource(AsBytes(key)), WriteRule::kReplace));
+  return {};
+}
+
 Result<Pins> Pins::Put(Remote& remote, const std::vector<ObjectRef>& objects, const Context& context) {
   Pins pins(remote);
   for (const ObjectRef& object : objects) {
-    const std::string key = kPinPrefix + Hex(object.sha256) + "/" + RandomHex(16);
-    pins.keys_.push_back(key);
-    WD_TRY(WriteNew(remote, key));
+    WD_TRY(pins.Write(kPinPrefix + Hex(object.sha256) + "/" + RandomHex(16)));
   }
   if (!objects.empty()) WD_TRY(WaitForSweeps(remote, context));
   return pins;
 }
 
-Pins::~Pins() {
-  // A pin that cannot be removed keeps its object a while longer than needed, and does no other harm.
-  for (const std::string& key : keys_) static_cast<void>(remote_->Remove(key));
-}
-
-Sweep::Sweep(Remote& remote) : remote_(&remote), key_(kSweepPrefix + RandomHex(16)) {}
-
-Sweep::Sweep(Sweep&& other) noexcept
-    : remote_(other.remote_), key_(std::exchange(other.key_, {})), watch_(other.watch_) {}
-
-Sweep::~Sweep() {
-  if (!key_.empty()) static_cast<void>(remote_->Remove(key_));
-}
-
 Result<Sweep> Sweep::Announce(Remote& remote) {
   Sweep sweep(remote);
-  WD_TRY(WriteNew(remote, sweep.key_));
+  WD_TRY(sweep.Write(kSweepPrefix + RandomHex(16)));
   WD_ASSIGN(const Listing sweeps, ListAll(remote, kSweepPrefix));
   for (const ObjectInfo& other : sweeps.objects) {
-    if (other.key == sweep.key_) continue;
+    if (other.key == sweep.keys_.front()) continue;
     if (AgeOf(other, sweeps) < kSweepDead) {
       return Error{ErrorKind::kBusy,
-                   "somebody else collects the garbage of '" + remote.url() + "' since " +
+                   "another collector has been running on '" + remote.url() + "' for " +
                        std::to_string(static_cast<int64_t>(AgeOf(other, sweeps))) + " s",
                    "try again later; one that was killed counts for five minutes"};
     }

@@ -29,43 +29,52 @@ inline constexpr double kSweepSeconds = 60;    // after that gc removes nothing 
 inline constexpr double kSweepDead = 300;      // after that pushers no longer wait for a sweep: its gc was killed
 inline constexpr double kLeastPinLife = 3600;  // seconds for which a pin holds, or the grace period if that is longer
 
-// Pins on objects, removed when this goes out of scope.
-class Pins {
+// Small objects that say what is about to be done, removed when this goes out of scope.
+class Announcement {
+ public:
+  Announcement(Announcement&&) = default;
+  ~Announcement();
+
+ protected:
+  explicit Announcement(Remote& remote) : remote_(&remote) {}
+  Result<> Write(const std::string& key);
+  Remote* remote_;
+  std::vector<std::string> keys_;
+};
+
+// Pins on objects.
+class Pins : Announcement {
  public:
   // Returns when no sweep that began before can remove the objects any more. Whether they are still there is for the
   // caller to see. On a remote that cannot be listed it does not wait.
   static Result<Pins> Put(Remote& remote, const std::vector<ObjectRef>& objects, const Context& context);
-  Pins(Pins&&) = default;
-  ~Pins();
 
  private:
-  explicit Pins(Remote& remote) : remote_(&remote) {}
-  Remote* remote_;
-  std::vector<std::string> keys_;
+  using Announcement::Announcement;
 };
 
 // Returns when the sweeps under way are over: all later ones see the pins and tags that were written before. On a
 // remote that cannot be listed it does not wait.
 Result<> WaitForSweeps(Remote& remote, const Context& context);
 
-// A sweep of gc, from its announcement to the end of its scope. There is one at a time.
-class Sweep {
+// A sweep of gc. There is one at a time.
+class Sweep : Announcement {
  public:
   // kBusy while another gc sweeps.
   static Result<Sweep> Announce(Remote& remote);
-  Sweep(Sweep&& other) noexcept;
-  ~Sweep();
   // Nothing more may be removed: another sweep has to be announced, and pins and records read again.
   bool over() const { return watch_.seconds() > kSweepSeconds; }
 
  private:
-  explicit Sweep(Remote& remote);
-  Remote* remote_;
-  std::string key_;
+  using Announcement::Announcement;
   Stopwatch watch_;
 };
 
 // The keys of the objects that have a pin younger than `life` seconds. With `tidy`, older pins are removed.
 Result<std::set<std::string>> PinnedObjects(Remote& remote, double life, bool tidy);
+
+// gc itself (gc_run.cc): removes the objects of a history that no kept record needs. `remover` is another handle on the
+// same store, for removals, which must not be tried for long.
+Result<GcReport> GcFrom(Remote& remote, Remote& remover, const GcOptions& options, const StopToken& stop = {});
 
 }  // namespace wdelta

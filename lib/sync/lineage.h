@@ -1,4 +1,4 @@
-// Where the checkpoints that a folder follows come from: a history of ours (history_lineage.h) or the versions that
+// Where the checkpoints that a folder follows come from: a history of ours (HistoryAsLineage) or the versions that
 // other systems write (canonical/canonical_lineage.h). A Follower asks a lineage what is newest, lets it plan and
 // fetch, and opens what that leads to; the lineage knows nothing of the folder but the bases that it is offered.
 //
@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "history/record.h"
-#include "history/revision.h"
 #include "local/replica.h"
+#include "reports.h"
+#include "sync/remote_history.h"
 #include "walk/walk.h"
 
 namespace wdelta {
@@ -44,11 +44,6 @@ struct Base {
   std::optional<uint64_t> number;     // absent: not known
   std::optional<Sha256Digest> state;  // absent: not known
   bool half = false;                  // it was that, and has been patched in part since then
-};
-
-struct PlanStep {
-  uint64_t from = 0, to = 0;  // records; from 0: needs no base
-  uint64_t bytes = 0, missing_bytes = 0;
 };
 
 struct Plan {
@@ -84,5 +79,13 @@ class Lineage {
   // What a record's object looks like from outside, to see at a glance later that it is the same; empty: not known.
   virtual Result<std::string> Mark(uint64_t number) = 0;
 };
+
+// The records of a history as what a folder follows. A record is identified by its state, so a copy is a base whatever
+// its number is. Packs are fetched into the folder `packs`, `jobs` transfers at a time (0: as it suits).
+std::unique_ptr<Lineage> HistoryAsLineage(RemoteHistory& history, const std::string& packs, unsigned jobs,
+                                          const Context& context);
+
+// That the newest record of a store has a lower number than one that was seen there before.
+Error WentBackwards(const std::string& url, uint64_t seen, uint64_t found);
 
 }  // namespace wdelta

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 
 #include "core/byte_source.h"
 #include "core/parallel.h"
@@ -22,20 +23,19 @@ std::vector<uint64_t> Offsets(const std::vector<ObjectRef>& objects) {
   return offsets;
 }
 
-// The digests that the objects of a fetched pack have, computed side by side.
-Result<std::vector<Sha256Digest>> DigestObjects(const File& file, const Way& way, const Context& context) {
+// The objects of a fetched pack that do not have their digest, and the one that they have; computed side by side.
+Result<std::map<size_t, Sha256Digest>> FindDamage(const File& file, const Way& way, const Context& context) {
   const std::vector<uint64_t> offsets = Offsets(way.objects);
-  std::vector<Sha256Digest> digests;
-  WD_TRY(RunOrdered<Sha256Digest>(
-      way.objects.size(), LimitsFor(context),
-      [&](uint64_t i, unsigned) {
-        return DigestSource(FileSlice(file, offsets[i], way.objects[i].bytes), context.stop);
-      },
-      [&](uint64_t, const Sha256Digest& digest) -> Result<> {
-        digests.push_back(digest);
-        return {};
-      }));
-  return digests;
+  const auto digest = [&](uint64_t i) {
+    return DigestSource(FileSlice(file, offsets[i], way.objects[i].bytes), context.stop);
+  };
+  WD_ASSIGN(const std::vector<Sha256Digest> digests,
+            CollectOrdered<Sha256Digest>(way.objects.size(), LimitsFor(context), digest));
+  std::map<size_t, Sha256Digest> damaged;
+  for (size_t i = 0; i < digests.size(); ++i) {
+    if (digests[i] != way.objects[i].sha256) damaged[i] = digests[i];
+  }
+  return damaged;
 }
 
 Result<bool> IsThere(Remote& remote, const ObjectRef& object) {
@@ -80,13 +80,8 @@ Bytes ReadMap(const std::string& path, size_t pieces) {
 }
 
 Result<File> OpenOrCreate(const std::string& path, uint64_t bytes) {
-  if (access(path.c_str(), F_OK) == 0) {
-    WD_ASSIGN(File file, File::OpenForUpdate(path));
-    WD_ASSIGN(const FileIdentity identity, file.Identify());
-    if (identity.size != bytes) WD_TRY(file.Resize(bytes));
-    return file;
-  }
-  WD_ASSIGN(File file, File::CreateNew(path));
+  if (!PathExists(path)) WD_TRY(File::CreateNew(path));
+  WD_ASSIGN(File file, File::OpenForUpdate(path));
   WD_TRY(file.Resize(bytes));
   return file;
 }
@@ -97,7 +92,7 @@ Error WrongObject(const Remote& remote, const ObjectRef& object, const Sha256Dig
   error.path = remote.url() + "/" + ObjectKey(object.sha256);
   error.expected = Hex(object.sha256);
   error.found = Hex(found);
-  error.hint = "'wdelta verify " + remote.url() + "' tells what else is damaged";
+  error.hint = "'wdelta verify " + remote.url() + "' finds other damage";
   return error;
 }
 
@@ -173,10 +168,8 @@ Result<> PackStore::Fetch(Remote& remote, const Way& way, unsigned jobs, const C
   const std::string path = PathOf(way), part = path + ".part", map_path = path + ".map";
   if (Has(way)) {
     WD_ASSIGN(const File file, File::OpenForRead(path));
-    WD_ASSIGN(const std::vector<Sha256Digest> digests, DigestObjects(file, way, context));
-    bool right = true;
-    for (size_t i = 0; i < digests.size(); ++i) right = right && digests[i] == way.objects[i].sha256;
-    if (right) return {};
+    WD_ASSIGN(const auto damaged, FindDamage(file, way, context));
+    if (damaged.empty()) return {};
     unlink(path.c_str());  // the disk has lost something
   }
   const std::vector<Piece> pieces = PiecesOf(way);
@@ -187,11 +180,11 @@ Result<> PackStore::Fetch(Remote& remote, const Way& way, unsigned jobs, const C
     WD_ASSIGN(const File file, OpenOrCreate(part, way.bytes()));
     WD_ASSIGN(const File map_file, OpenOrCreate(map_path, pieces.size()));
     std::vector<size_t> missing;
+    Progress progress{0, way.bytes()};
     for (size_t i = 0; i < pieces.size(); ++i) {
       if (!map[i]) missing.push_back(i);
+      if (map[i]) progress.done_bytes += pieces[i].bytes;
     }
-    Progress progress{0, way.bytes()};
-    for (size_t i = 0; i < pieces.size(); ++i) progress.done_bytes += map[i] ? pieces[i].bytes : 0;
     WD_TRY(RunOrdered<bool>(
         missing.size(), {JobsOrDefault(jobs), JobsOrDefault(jobs), context.stop},
         [&](uint64_t n, unsigned) -> Result<bool> {
@@ -204,11 +197,11 @@ Result<> PackStore::Fetch(Remote& remote, const Way& way, unsigned jobs, const C
             WD_ASSIGN(read, ask());
           }
           if (read.size != object.bytes || read.bytes.size() != piece.bytes) {
-            Error error{ErrorKind::kIntegrity, "object '" + remote.url() + "/" + ObjectKey(object.sha256) + "' has " +
-                                                   std::to_string(read.size) + " bytes, its record says " +
-                                                   std::to_string(object.bytes)};
-            error.path = remote.url() + "/" + ObjectKey(object.sha256);
-            return error;
+            const std::string name = remote.url() + "/" + ObjectKey(object.sha256);
+            return Error{ErrorKind::kIntegrity,
+                         "object '" + name + "' has " + std::to_string(read.size) + " bytes, its record says " +
+                             std::to_string(object.bytes),
+                         "", name};
           }
           WD_TRY(file.WriteAt(offsets[piece.object] + piece.offset, read.bytes));
           return true;
@@ -221,19 +214,16 @@ Result<> PackStore::Fetch(Remote& remote, const Way& way, unsigned jobs, const C
           context.progress(progress);
           return {};
         }));
-    WD_ASSIGN(const std::vector<Sha256Digest> digests, DigestObjects(file, way, context));
-    bool again = false;
-    for (size_t i = 0; i < digests.size(); ++i) {
-      if (digests[i] == way.objects[i].sha256) continue;
+    WD_ASSIGN(const auto damaged, FindDamage(file, way, context));
+    for (const auto& [i, found] : damaged) {
       // It may have been damaged on the way, or by a crash after an earlier run noted it as fetched: once more.
-      if (++attempts[i] > 2) return WrongObject(remote, way.objects[i], digests[i]);
-      again = true;
+      if (++attempts[i] > 2) return WrongObject(remote, way.objects[i], found);
       const uint8_t not_done = 0;
       for (size_t p = 0; p < pieces.size(); ++p) {
         if (pieces[p].object == i) WD_TRY(map_file.WriteAt(p, ByteSpan(&not_done, 1)));
       }
     }
-    if (again) continue;
+    if (!damaged.empty()) continue;
     WD_TRY(Rename(part, path, false));
     unlink(map_path.c_str());
     return {};

@@ -16,13 +16,12 @@ bool IsMissingOrEmpty(const std::string& folder) {
 
 Error HistoryMoved(const Remote& remote, const Record& tip, const std::string& expected_state) {
   const std::string state = Hex(tip.entry.state);
-  Error error{ErrorKind::kConflict, "the history of '" + remote.url() + "' has moved on: its newest record is " +
-                                        std::to_string(tip.entry.number) + " with state " + state.substr(0, 12) +
-                                        ", pushed by somebody else"};
-  error.expected = expected_state;
-  error.found = state;
-  error.hint = "'--rebase' fetches what was pushed and computes the difference against it";
-  return error;
+  return Error{.kind = ErrorKind::kConflict,
+               .message = "'" + remote.url() + "' has a newer record, " + std::to_string(tip.entry.number) +
+                          " with state " + state.substr(0, 12) + ", from another pusher",
+               .hint = "'--rebase' fetches the new records and computes the difference against them",
+               .expected = expected_state,
+               .found = state};
 }
 
 std::vector<KeptFile> FilesOf(const Checkpoint& checkpoint) {

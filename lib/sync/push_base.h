@@ -9,25 +9,6 @@
 
 namespace wdelta {
 
-// How a push is to be done, whichever kind of store it goes to.
-struct PushOptions {
-  std::string source{};  // a checkpoint, a pack, or "-"
-  FileChoice files{};    // of the source, and of a base that the user names
-  std::optional<uint64_t> step{};
-  std::string tag{};
-  std::string base{}, mirror{};  // paths; at most one is given
-  KeepBase keep_base = KeepBase::kLink;
-  bool anchor = false;              // without a base, send the whole checkpoint
-  bool rebase = false;              // compute against the newest record, also if another pusher made it
-  bool single_writer = false;       // no other process pushes: the store need not keep conditions
-  uint64_t anchor_every = 0;        // add an anchor when the last one is so many records back; 0: never
-  std::string ready{}, released{};  // markers (trainer_handshake.h)
-  Level level = Level::kDefault;
-  double lock_wait = 0;  // seconds
-  // Of versions for other systems: as in PackRequest, and the run that the pointer names.
-  std::string encoding{}, checksum{}, run{};
-};
-
 class PushBase {
  public:
   PushBase(const PushOptions& options, PusherState& home, Session& session, const Context& context)

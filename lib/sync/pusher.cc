@@ -1,10 +1,6 @@
 #include "sync/pusher.h"
 
-#include <unistd.h>
-
 #include "core/stopwatch.h"
-#include "local/trainer_handshake.h"
-#include "sync/record_info.h"
 #include "walk/chain.h"
 #include "walk/rebuild.h"
 
@@ -79,7 +75,7 @@ class Pusher {
     WD_ASSIGN(const std::optional<ObjectInfo> other, session_.remote().Stat(kLatestKey));
     if (!other) return {};
     return Error{ErrorKind::kConflict, "'" + url() + "' holds versions for other systems, not a history",
-                 "push with '--format canonical', or begin a history at a remote of its own"};
+                 "push with '--format canonical', or use another remote for a history"};
   }
   Result<bool> TipHasMoved() {
     const uint64_t before = TipNumber();
@@ -99,7 +95,7 @@ class Pusher {
     if (keeps) return home_ ? home_->SetStoreChecked() : Result<>();
     return Error{ErrorKind::kRefused,
                  "'" + url() + "' ignores create-if-absent, so two pushers could overwrite each other's records",
-                 "if only one process ever pushes there, say so with '--single-writer'"};
+                 "if only one process pushes there, use '--single-writer'"};
   }
 
   // ---- What an interrupted push left ----
@@ -121,7 +117,7 @@ class Pusher {
       WD_ASSIGN(entry, won ? Result(std::optional(tip_->entry)) : FindCommitted(*spool));
     }
     if (!entry) {
-      if (pack.ok()) context_.note("a push was interrupted and somebody else has pushed since: its pack is dropped");
+      if (pack.ok()) context_.note("another pusher has committed since an interrupted push: dropped its pack");
       home_->DropSpool();
       return false;
     }
@@ -158,21 +154,15 @@ class Pusher {
   // ---- A pack ----
 
   Result<> PushPackFile() {
-    std::string path = options_.source, temporary;
-    if (path == "-") {
+    const TemporaryTree temporary(TemporaryPath("push.wdp", context_.environment));
+    const bool from_pipe = options_.source == "-";
+    if (from_pipe) {
       WD_ASSIGN(const File spooled, SpoolStandardInput(context_));
-      temporary = TemporaryPath("push.wdp", context_.environment);
-      WD_TRY(CopyInto(spooled, temporary, false));
-      path = temporary;
+      WD_TRY(CopyInto(spooled, temporary.path, false));
     }
-    const auto push = [&]() -> Result<> {
-      WD_ASSIGN(const ReadyPack pack, CheckPack(path, context_));
-      WD_TRY(MarkReleased(options_.released));
-      return PushPack(pack);
-    };
-    Result<> pushed = push();
-    if (!temporary.empty()) unlink(temporary.c_str());
-    return pushed;
+    WD_ASSIGN(const ReadyPack pack, CheckPack(from_pipe ? temporary.path : options_.source, context_));
+    WD_TRY(MarkReleased(options_.released));
+    return PushPack(pack);
   }
 
   Result<> PushPack(const ReadyPack& pack) {
@@ -282,8 +272,7 @@ class Pusher {
   // False: another push was faster; tip_ is then its record.
   Result<bool> Commit(const ReadyPack& pack, const SpooledPush& spool) {
     WD_ASSIGN(const std::optional<Committed> committed,
-              CommitPack(history_, tip_.get(), pack, {spool.writer, spool.step}, options_.single_writer,
-                         session_.jobs(), context_));
+              CommitPack(history_, tip_.get(), pack, spool, options_.single_writer, session_.jobs(), context_));
     if (!committed) {
       WD_TRY(ReadTip());
       return false;

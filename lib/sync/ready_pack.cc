@@ -27,17 +27,16 @@ Result<ReadyPack> CheckPack(const std::string& path, const Context& context) {
   WD_ASSIGN(const std::unique_ptr<DeltaReader> reader, OpenDelta(path, Trust::kWhole, context));
   WD_ASSIGN(std::vector<uint64_t> cuts, reader->CutPoints(kMaxObjectBytes));
   cuts.push_back(reader->bytes());
-  std::vector<ContainerPart> parts;
-  // The only part is the whole pack, whose digest the check has computed.
-  if (cuts.size() == 2) parts.push_back({*reader->sha256(), reader->bytes()});
   WD_ASSIGN(const File file, File::OpenForRead(path));
-  WD_TRY(RunOrdered<Sha256Digest>(
-      parts.empty() ? cuts.size() - 1 : 0, LimitsFor(context),
-      [&](uint64_t i, unsigned) { return DigestSource(FileSlice(file, cuts[i], cuts[i + 1] - cuts[i]), context.stop); },
-      [&](uint64_t i, const Sha256Digest& sha256) -> Result<> {
-        parts.push_back({sha256, cuts[i + 1] - cuts[i]});
-        return {};
-      }));
+  const auto digest_part = [&](uint64_t i) -> Result<ContainerPart> {
+    const FileSlice part(file, cuts[i], cuts[i + 1] - cuts[i]);
+    // The only part is the whole pack, whose digest the check has computed.
+    WD_ASSIGN(const Sha256Digest sha256,
+              cuts.size() == 2 ? Result<Sha256Digest>(*reader->sha256()) : DigestSource(part, context.stop));
+    return ContainerPart{sha256, part.size()};
+  };
+  WD_ASSIGN(const std::vector<ContainerPart> parts,
+            CollectOrdered<ContainerPart>(cuts.size() - 1, LimitsFor(context), digest_part));
   return ReadyPack(path, reader->index(), parts);
 }
 

@@ -12,16 +12,16 @@ namespace wdelta {
 
 namespace {
 
-Record NextRecord(const Record* tip, const ReadyPack& pack, const RecordLabels& labels) {
+Record NextRecord(const Record* tip, const ReadyPack& pack, const SpooledPush& spool) {
   Record record;
   record.history = tip ? tip->history : RandomHex(16);
-  record.writer = labels.writer;
+  record.writer = spool.writer;
   if (tip) record.previous = tip->entry.record;
   RecordEntry& entry = record.entry;
   entry.number = tip ? tip->entry.number + 1 : 1;
   entry.state = pack.result().state;
   entry.fingerprint = pack.result().fingerprint;
-  entry.step = labels.step;
+  entry.step = spool.step;
   entry.created = static_cast<uint64_t>(std::time(nullptr));
   entry.elements_total = pack.totals().elements_total;
   entry.elements_changed = pack.totals().elements_changed;
@@ -56,7 +56,7 @@ void RemoveProbe(Remote& remote, const std::string& key, const NoteSink& note) {
 }  // namespace
 
 Result<std::optional<Committed>> CommitPack(RemoteHistory& history, const Record* tip, const ReadyPack& pack,
-                                            const RecordLabels& labels, bool single_writer, unsigned jobs,
+                                            const SpooledPush& spool, bool single_writer, unsigned jobs,
                                             const Context& context) {
   Remote& remote = history.remote();
   Committed committed;
@@ -66,7 +66,7 @@ Result<std::optional<Committed>> CommitPack(RemoteHistory& history, const Record
   committed.upload_seconds = watch.seconds();
 
   watch = Stopwatch();
-  Record record = NextRecord(tip, pack, labels);
+  Record record = NextRecord(tip, pack, spool);
   const uint64_t number = record.entry.number;
   if (number > 1) {
     const uint64_t first = FirstCovered(number);
@@ -153,6 +153,21 @@ Result<> WriteTag(Remote& remote, const std::string& name, const RecordEntry& en
   if (AsText(there.bytes) == text) return {};
   return Error{ErrorKind::kConflict, "there is a tag '" + name + "' already, on another record",
                "'wdelta tag --force' moves it"};
+}
+
+Result<bool> TagAndKeep(Remote& remote, const std::string& name, const RecordEntry& entry, bool move,
+                        const Context& context) {
+  WD_TRY(WriteTag(remote, name, entry, move));
+  WD_TRY(WaitForSweeps(remote, context));
+  for (const std::optional<Way>* way : {&entry.delta, &entry.anchor}) {
+    bool there = way->has_value();
+    for (size_t i = 0; there && i < (*way)->objects.size(); ++i) {
+      WD_ASSIGN(const std::optional<ObjectInfo> info, remote.Stat(ObjectKey((*way)->objects[i].sha256)));
+      there = info.has_value();
+    }
+    if (there) return true;
+  }
+  return false;
 }
 
 }  // namespace wdelta

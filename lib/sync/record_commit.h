@@ -1,26 +1,21 @@
 // The moment in which a pack becomes a record, and what may be added to a record later.
 #pragma once
 
+#include "local/pusher_state.h"
 #include "sync/object_transfer.h"
 #include "sync/remote_history.h"
 
 namespace wdelta {
-
-// What a push says about the record that it makes.
-struct RecordLabels {
-  std::string writer;  // an id that no other push has
-  std::optional<uint64_t> step;
-};
 
 struct Committed {
   std::shared_ptr<const Record> record;
   uint64_t wire_bytes = 0;
   double upload_seconds = 0, commit_seconds = 0;
 };
-// Sends the objects, writes the record after `tip` (null: the first), and moves the hint. Nullopt: another push has
-// written that record.
+// Sends the objects, writes the record after `tip` (null: the first) with the labels of `spool`, and moves the hint.
+// Nullopt: another push has written that record.
 Result<std::optional<Committed>> CommitPack(RemoteHistory& history, const Record* tip, const ReadyPack& pack,
-                                            const RecordLabels& labels, bool single_writer, unsigned jobs,
+                                            const SpooledPush& spool, bool single_writer, unsigned jobs,
                                             const Context& context);
 
 // Makes an anchor of an open checkpoint, which has the state of `record`, and announces it when all of it is in the
@@ -36,5 +31,9 @@ Result<bool> KeepsConditionalReplace(Remote& remote, const NoteSink& note);
 
 // kConflict if there is a tag of that name on another record and it is not to be moved.
 Result<> WriteTag(Remote& remote, const std::string& name, const RecordEntry& entry, bool move);
+// The same, and waits for every gc that has not seen the tag. False: the objects of the record itself are gone, and the
+// tag is only a name.
+Result<bool> TagAndKeep(Remote& remote, const std::string& name, const RecordEntry& entry, bool move,
+                        const Context& context);
 
 }  // namespace wdelta

@@ -8,6 +8,8 @@ namespace wdelta {
 
 namespace {
 
+constexpr uint64_t kMaxTagBytes = 1 << 16;
+
 // Says which object of which remote an error is about.
 std::unique_ptr<Error> InObject(std::unique_ptr<Error> error, const Remote& remote, const std::string& key) {
   error->message = "'" + remote.url() + "/" + key + "': " + error->message;
@@ -30,6 +32,16 @@ Result<std::optional<Bytes>> RemoteHistory::ReadSmall(const std::string& key, ui
     return WrongObject("longer than " + std::to_string(limit) + " bytes", remote_, key);
   }
   return std::optional<Bytes>(std::move(piece->bytes));
+}
+
+template <class T>
+Result<std::optional<T>> RemoteHistory::ReadParsed(const std::string& key, uint64_t limit,
+                                                   Result<T> (*parse)(ByteSpan)) {
+  WD_ASSIGN(const std::optional<Bytes> bytes, ReadSmall(key, limit));
+  if (!bytes) return std::optional<T>();
+  Result<T> parsed = parse(*bytes);
+  if (!parsed.ok()) return InObject(parsed.TakeError(), remote_, key);
+  return std::optional<T>(std::move(*parsed));
 }
 
 Result<TipHint> RemoteHistory::ReadHint() {
@@ -95,8 +107,8 @@ Result<uint64_t> RemoteHistory::FindTip() {
   tip_ = probed;
   if (probed == 0 || Read(probed).ok()) return probed;
   tip_.reset();
-  return Error{ErrorKind::kTransient, "'" + remote_.url() + "' says of record " + std::to_string(probed) +
-                                          " that it is there and that it is not"};
+  return Error{ErrorKind::kTransient,
+               "'" + remote_.url() + "' lists record " + std::to_string(probed) + ", but cannot read it"};
 }
 
 void RemoteHistory::LookAgain() {
@@ -198,10 +210,8 @@ Result<RecordEntry> RemoteHistory::Resolve(const Revision& revision) {
       number = revision.value;
       break;
     case Revision::Kind::kTag: {
-      WD_ASSIGN(const std::optional<Bytes> bytes, ReadSmall(TagKey(revision.text), 1 << 16));
-      if (!bytes) return missing("tag '" + revision.text + "'");
-      Result<Tag> tag = ParseTag(*bytes);
-      if (!tag.ok()) return InObject(tag.TakeError(), remote_, TagKey(revision.text));
+      WD_ASSIGN(const std::optional<Tag> tag, ReadParsed(TagKey(revision.text), kMaxTagBytes, ParseTag));
+      if (!tag) return missing("tag '" + revision.text + "'");
       number = tag->number;
       tagged_state = tag->state;
       break;
@@ -230,16 +240,19 @@ Result<RecordEntry> RemoteHistory::Resolve(const Revision& revision) {
   return record->entry;
 }
 
-Result<std::optional<AddedWay>> RemoteHistory::ReadAddedWay(uint64_t number, uint64_t from) {
-  const std::string key = AddedWayKey(number, from);
-  WD_ASSIGN(const std::optional<Bytes> bytes, ReadSmall(key, kMaxRecordBytes));
-  if (!bytes) return std::optional<AddedWay>();
-  Result<AddedWay> added = ParseAddedWay(*bytes);
-  if (!added.ok()) return InObject(added.TakeError(), remote_, key);
-  if (added->number != number || added->way.from != from) {
-    return WrongObject("it is about another record", remote_, key);
+// Each is named by the records that it leads from and to. Those that are not there are left out.
+Result<std::vector<AddedWay>> RemoteHistory::ReadWays(const std::vector<std::pair<uint64_t, uint64_t>>& ends) {
+  std::vector<AddedWay> ways;
+  for (const auto& [from, to] : ends) {
+    const std::string key = AddedWayKey(to, from);
+    WD_ASSIGN(std::optional<AddedWay> added, ReadParsed(key, kMaxRecordBytes, ParseAddedWay));
+    if (!added) continue;
+    if (added->number != to || added->way.from != from) {
+      return WrongObject("it is about another record", remote_, key);
+    }
+    ways.push_back(std::move(*added));
   }
-  return std::optional<AddedWay>(std::move(*added));
+  return ways;
 }
 
 Result<PlanInput> RemoteHistory::GatherPlan(const RecordEntry& target, const PlanScope& scope) {
@@ -280,19 +293,14 @@ Result<PlanInput> RemoteHistory::GatherPlan(const RecordEntry& target, const Pla
 // The newest anchor that the hint knows of in that range, and its jumps: few reads, and the most likely to pay.
 Result<std::vector<AddedWay>> RemoteHistory::HintedWays(uint64_t first, uint64_t last) {
   WD_ASSIGN(const TipHint hint, ReadHint());
-  std::vector<AddedWay> ways;
+  std::vector<std::pair<uint64_t, uint64_t>> ends;
   const auto newest = std::find_if(hint.anchors.rbegin(), hint.anchors.rend(),
                                    [&](uint64_t number) { return number >= first && number <= last; });
-  if (newest != hint.anchors.rend()) {
-    WD_ASSIGN(const std::optional<AddedWay> added, ReadAddedWay(*newest, 0));
-    if (added) ways.push_back(*added);
-  }
+  if (newest != hint.anchors.rend()) ends.emplace_back(0, *newest);
   for (const auto& [from, to] : hint.jumps) {
-    if (from < first || to > last || from >= to) continue;
-    WD_ASSIGN(const std::optional<AddedWay> added, ReadAddedWay(to, from));
-    if (added) ways.push_back(*added);
+    if (from >= first && to <= last && from < to) ends.emplace_back(from, to);
   }
-  return ways;
+  return ReadWays(ends);
 }
 
 Result<bool> RemoteHistory::Append(const Record& record) {
@@ -339,35 +347,26 @@ Result<std::vector<std::pair<std::string, Tag>>> RemoteHistory::ReadTags() {
     if (!object.key.ends_with(suffix)) continue;
     const std::string name = object.key.substr(prefix.size(), object.key.size() - prefix.size() - suffix.size());
     if (!CheckTagName(name).ok()) continue;
-    WD_ASSIGN(const std::optional<Bytes> bytes, ReadSmall(TagKey(name), 1 << 16));
-    if (!bytes) continue;
-    Result<Tag> tag = ParseTag(*bytes);
-    if (!tag.ok()) return InObject(tag.TakeError(), remote_, TagKey(name));
-    tags.emplace_back(name, *tag);
+    WD_ASSIGN(const std::optional<Tag> tag, ReadParsed(TagKey(name), kMaxTagBytes, ParseTag));
+    if (tag) tags.emplace_back(name, *tag);
   }
   return tags;
 }
 
 Result<std::vector<AddedWay>> RemoteHistory::ReadAddedWays() {
-  std::vector<AddedWay> ways;
-  const Result<Listing> listing = ListAll(remote_, kWayPrefix);
-  if (!listing.ok() && !CannotList(listing.error())) return Error(listing.error());
+  Result<Listing> listing = ListAll(remote_, kWayPrefix);
+  if (!listing.ok() && !CannotList(listing.error())) return listing.TakeError();
   if (!listing.ok()) {  // the hint knows most of them
     WD_ASSIGN(const TipHint hint, ReadHint());
-    std::vector<std::pair<uint64_t, uint64_t>> hinted = hint.jumps;
-    for (const uint64_t number : hint.anchors) hinted.emplace_back(0, number);
-    for (const auto& [from, to] : hinted) {
-      WD_ASSIGN(const std::optional<AddedWay> added, ReadAddedWay(to, from));
-      if (added) ways.push_back(*added);
-    }
-    return ways;
+    std::vector<std::pair<uint64_t, uint64_t>> ends = hint.jumps;
+    for (const uint64_t number : hint.anchors) ends.emplace_back(0, number);
+    return ReadWays(ends);
   }
+  std::vector<AddedWay> ways;
   for (const ObjectInfo& object : listing->objects) {
-    WD_ASSIGN(const std::optional<Bytes> bytes, ReadSmall(object.key, kMaxRecordBytes));
-    if (!bytes) continue;
-    Result<AddedWay> added = ParseAddedWay(*bytes);
-    if (!added.ok()) return InObject(added.TakeError(), remote_, object.key);
-    if (AddedWayKey(added->number, added->way.from) == object.key) ways.push_back(std::move(*added));
+    WD_ASSIGN(std::optional<AddedWay> added, ReadParsed(object.key, kMaxRecordBytes, ParseAddedWay));
+    const bool is_named_right = added && AddedWayKey(added->number, added->way.from) == object.key;
+    if (is_named_right) ways.push_back(std::move(*added));
   }
   return ways;
 }

@@ -68,7 +68,9 @@ class RemoteHistory {
   Result<uint64_t> ListTip(uint64_t known);
   Result<uint64_t> ProbeTip(uint64_t known);
   Result<std::optional<Bytes>> ReadSmall(const std::string& key, uint64_t limit);
-  Result<std::optional<AddedWay>> ReadAddedWay(uint64_t number, uint64_t from);
+  template <class T>
+  Result<std::optional<T>> ReadParsed(const std::string& key, uint64_t limit, Result<T> (*parse)(ByteSpan));
+  Result<std::vector<AddedWay>> ReadWays(const std::vector<std::pair<uint64_t, uint64_t>>& ends);
   Result<std::vector<AddedWay>> HintedWays(uint64_t first, uint64_t last);
 
   Remote& remote_;

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/parallel.h"
-#include "core/stopwatch.h"
 #include "walk/chain.h"
 
 namespace wdelta {
@@ -21,7 +20,6 @@ Result<Route> RouteFetch::Plan(const RecordEntry& goal, const Have& have, bool h
 }
 
 Result<bool> RouteFetch::Fetch(const Route& route) {
-  const Stopwatch watch;
   // A model that goes back and forth passes the same pack more than once; it is fetched once.
   std::vector<RouteWay> ways;
   for (const RouteWay& planned : route.ways) {
@@ -54,7 +52,6 @@ Result<bool> RouteFetch::Fetch(const Route& route) {
         if (packs_at_once > 1) context_.progress(progress);
         return {};
       });
-  seconds_ += watch.seconds();
   if (!fetched.ok()) return fetched.TakeError();
   if (!gone) return true;
   context_.note("the pack of record " + std::to_string(ways[*gone].to) + " has been removed from the store");

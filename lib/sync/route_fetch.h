@@ -36,7 +36,6 @@ class RouteFetch {
 
   const PackStore& packs() const { return packs_; }
   uint64_t wire_bytes() const { return wire_bytes_; }  // of all fetches so far
-  double seconds() const { return seconds_; }
 
  private:
   RemoteHistory& history_;
@@ -46,7 +45,6 @@ class RouteFetch {
   std::vector<RecordEntry> entries_;
   std::vector<Way> missing_;  // that the store no longer has
   uint64_t wire_bytes_ = 0;
-  double seconds_ = 0;
 };
 
 // The packs of a route that was fetched, in their order.

@@ -41,4 +41,8 @@ class Session {
   bool named_;
 };
 
+// Records as reports show them.
+RecordInfo InfoOf(const RecordEntry& entry);
+RecordInfo InfoOf(const Record& record);  // with all its totals
+
 }  // namespace wdelta

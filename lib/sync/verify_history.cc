@@ -3,7 +3,6 @@
 #include <map>
 
 #include "core/parallel.h"
-#include "sync/record_info.h"
 #include "sync/route_fetch.h"
 #include "walk/chain.h"
 #include "walk/rebuild.h"
@@ -24,7 +23,7 @@ class HistoryVerifier {
     for (const AddedWay& way : added) {
       if (way.number <= entries.size() && way.state == entries[way.number - 1].state) continue;
       return Error{ErrorKind::kIntegrity,
-                   "a way to record " + std::to_string(way.number) + " leads to another state than the record has"};
+                   "an added pack of record " + std::to_string(way.number) + " does not have the state of the record"};
     }
     // The packs that rebuild the record come first, so that they need not be fetched once more. If there are not enough
     // of them, that is told after everything else was looked at: damage is worse.
@@ -89,12 +88,9 @@ class HistoryVerifier {
     }
     for (const AddedWay& way : added) gather(way.way);
     const unsigned jobs = JobsOrDefault(session_.jobs());
-    WD_TRY(RunOrdered<bool>(
-        unknown.size(), {jobs, jobs}, [&](uint64_t i, unsigned) { return CheckObject(unknown[i]); },
-        [&](uint64_t i, bool there) -> Result<> {
-          is_there_[ObjectKey(unknown[i].sha256)] = there;
-          return {};
-        }));
+    WD_ASSIGN(const std::vector<bool> there,
+              CollectOrdered<bool>(unknown.size(), {jobs, jobs}, [&](uint64_t i) { return CheckObject(unknown[i]); }));
+    for (size_t i = 0; i < unknown.size(); ++i) is_there_[ObjectKey(unknown[i].sha256)] = there[i];
     for (const auto& [key, size] : bytes) {
       if (!is_there_.at(key)) continue;
       ++report_.objects;
@@ -121,9 +117,8 @@ class HistoryVerifier {
       right = digest == object.sha256;
     }
     if (!there || right) return there;
-    Error error{ErrorKind::kIntegrity, "object '" + session_.url() + "/" + key + "' is not what its name says"};
-    error.path = session_.url() + "/" + key;
-    return error;
+    const std::string path = session_.url() + "/" + key;
+    return Error{ErrorKind::kIntegrity, "object '" + path + "' does not match the SHA-256 in its name", "", path};
   }
 
   bool IsThere(const Way& way) const {
@@ -171,10 +166,8 @@ class HistoryVerifier {
 }  // namespace
 
 Result<VerifyRemoteReport> VerifyHistory(Session& session, bool quick, const Context& context) {
-  const std::string folder = TemporaryPath("verify", context.environment);
-  Result<VerifyRemoteReport> report = HistoryVerifier(session, quick, folder, context).Run();
-  RemoveTree(folder);
-  return report;
+  const TemporaryTree folder(TemporaryPath("verify", context.environment));
+  return HistoryVerifier(session, quick, folder.path, context).Run();
 }
 
 }  // namespace wdelta

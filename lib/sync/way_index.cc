@@ -1,8 +1,10 @@
 #include "sync/way_index.h"
 
 #include <algorithm>
+#include <set>
 
 #include "pack/pack_format.h"
+#include "walk/walk.h"
 
 namespace wdelta {
 
@@ -55,8 +57,18 @@ Result<std::unique_ptr<DeltaReader>> OpenWayIndex(Remote& remote, const Way& way
   return OpenPack(std::move(file), remote.url() + "/" + ObjectKey(way.objects.back().sha256), Trust::kIndex);
 }
 
-Result<std::vector<uint32_t>> TensorDigestsOf(Remote& remote, const RecordEntry& entry,
-                                              const std::vector<std::string_view>& names, const Context& context) {
+Result<TensorList> ListTensors(const Checkpoint& checkpoint, const Context& context) {
+  TensorList list;
+  WD_ASSIGN(const std::vector<TensorDigest> digests, DigestTensors(checkpoint, checkpoint.tensors(), context));
+  WD_TRY(checkpoint.CheckUnchanged());
+  list.state = CombineState(Fingerprint(digests), checkpoint.layout().Digest());
+  for (const Tensor& tensor : checkpoint.tensors()) list.names.emplace_back(tensor.name);
+  for (const TensorDigest& digest : digests) list.digests.push_back(ShortTensorDigest(digest));
+  return list;
+}
+
+Result<TensorList> ListTensors(Remote& remote, const RecordEntry& entry, const std::vector<std::string>& names,
+                               const Context& context) {
   WD_ASSIGN(const std::unique_ptr<DeltaReader> reader,
             OpenWayIndex(remote, entry.delta ? *entry.delta : *entry.anchor, context));
   const DeltaIndex& index = reader->index();
@@ -72,19 +84,19 @@ Result<std::vector<uint32_t>> TensorDigestsOf(Remote& remote, const RecordEntry&
   for (const RemovedTensor& removed : index.removed) base_names.push_back(removed.name);
   std::sort(base_names.begin(), base_names.end());
   if (index.totals.tensors_total != names.size() || base_names.size() != index.base_tensors.size()) return other();
-  std::vector<uint32_t> digests;
+  TensorList list{{entry.fingerprint, {}, entry.state}, names, {}};
   for (const std::string_view name : names) {
     if (const std::optional<size_t> record = reader->FindRecord(name)) {
-      digests.push_back(index.tensors[*record].digest);
+      list.digests.push_back(index.tensors[*record].digest);
       continue;
     }
     const auto at = std::lower_bound(base_names.begin(), base_names.end(), name);
-    digests.push_back(index.base_tensors[static_cast<size_t>(at - base_names.begin())]);
+    list.digests.push_back(index.base_tensors[static_cast<size_t>(at - base_names.begin())]);
   }
   for (const TensorRecord& record : index.tensors) {
     if (!std::binary_search(names.begin(), names.end(), record.name)) return other();
   }
-  return digests;
+  return list;
 }
 
 Result<FileChoice> ChoiceOf(Remote& remote, const RecordEntry& entry, const FileChoice& given, const Context& context) {
@@ -95,6 +107,58 @@ Result<FileChoice> ChoiceOf(Remote& remote, const RecordEntry& entry, const File
   if (!reader.ok()) return reader.TakeError();
   const Layout& layout = (*reader)->index().layout;
   return FileChoice{layout.include, layout.exclude};
+}
+
+// Only an anchor names all tensors. The deltas after it name those that were added and removed, and their records say
+// whether there are any.
+Result<std::vector<std::string>> TensorNames(RemoteHistory& history, const RecordEntry& target,
+                                             const Context& context) {
+  WD_ASSIGN(const std::vector<AddedWay> added, history.ReadAddedWays());
+  WD_ASSIGN(const std::vector<RecordEntry> entries, history.Entries(1, target.number));
+  uint64_t at = target.number;
+  std::optional<Way> anchor;
+  for (; !anchor; --at) {
+    const RecordEntry& entry = entries[at - 1];
+    anchor = entry.anchor;
+    for (const AddedWay& way : added) {
+      if (way.number == at && way.way.anchor() && way.state == entry.state) anchor = way.way;
+    }
+    if (anchor) break;
+  }
+  WD_ASSIGN(const std::unique_ptr<DeltaReader> whole, OpenWayIndex(history.remote(), *anchor, context));
+  std::set<std::string> names;
+  for (const TensorRecord& tensor : whole->index().tensors) names.insert(tensor.name);
+  for (++at; at <= target.number; ++at) {
+    WD_ASSIGN(const auto record, history.Read(at));
+    if (record->totals.tensors_added + record->totals.tensors_removed == 0) continue;
+    WD_ASSIGN(const std::unique_ptr<DeltaReader> delta, OpenWayIndex(history.remote(), *record->entry.delta, context));
+    for (const RemovedTensor& removed : delta->index().removed) names.erase(removed.name);
+    for (const TensorRecord& tensor : delta->index().tensors) names.insert(tensor.name);
+  }
+  return std::vector<std::string>(names.begin(), names.end());
+}
+
+std::vector<TensorChange> Differing(const TensorList& base, const TensorList& next) {
+  std::vector<TensorChange> changes;
+  const auto add = [&](const std::string& name, ChangeKind kind) {
+    TensorChange& change = changes.emplace_back();
+    change.name = name;
+    change.kind = kind;
+  };
+  size_t old = 0;
+  for (size_t i = 0; i <= next.names.size(); ++i) {
+    const bool at_end = i == next.names.size();
+    while (old < base.names.size() && (at_end || base.names[old] < next.names[i])) {
+      add(base.names[old++], ChangeKind::kRemoved);
+    }
+    if (at_end) break;
+    if (old == base.names.size() || base.names[old] != next.names[i]) {
+      add(next.names[i], ChangeKind::kAdded);
+    } else if (base.digests[old++] != next.digests[i]) {
+      add(next.names[i], ChangeKind::kChanged);
+    }
+  }
+  return changes;
 }
 
 }  // namespace wdelta

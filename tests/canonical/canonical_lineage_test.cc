@@ -20,8 +20,8 @@ class Stand {
       options.wish.revision = {Revision::Kind::kNumber, version, ""};
     }
     WD_ASSIGN(Replica replica, Replica::Open(run.folder() / "r", 0, {}));
-    CanonicalLineage lineage(run.remote(), replica.PacksPath(), 1, context);
-    return Follower(lineage, replica, options, context).Run();
+    const auto lineage = VersionsAsLineage(run.remote(), replica.PacksPath(), 1, context);
+    return FollowLineage(*lineage, replica, options, context);
   }
   void ExpectStep(uint16_t step) const {
     const Tree found = run.folder().TreeOf("r/current");

@@ -7,6 +7,7 @@
 #include "foreign/canonical_index.h"
 #include "support/expect.h"
 #include "support/random_checkpoint.h"
+#include "sync/push_base.h"
 #include "walk/walk.h"
 
 namespace wdelta {
@@ -70,7 +71,7 @@ TEST_CASE("one pass over a checkpoint tells the same as a pass for its state and
     CHECK(digests->identity == ProveCheckpoint(checkpoint, {})->digests());
     REQUIRE(digests->files.size() == checkpoint.layout().file_count());
     for (size_t i = 0; i < digests->files.size(); ++i) {
-      const Result<Bytes> bytes = ReadWholeFile(PathOfFile(checkpoint, i), 1 << 30);
+      const Result<Bytes> bytes = ReadWholeFile(FilesOf(checkpoint)[i].from, 1 << 30);
       REQUIRE_OK(bytes);
       CHECK(digests->files[i] == DigestSha256(*bytes));
     }
@@ -122,7 +123,7 @@ TEST_CASE("a checkpoint of one file gets an index that names its tensors") {
   REQUIRE_OK(index);
   CHECK(index->weight_map.at("a \"quoted\"") == checkpoint.layout().file(0).path);
   CHECK(index->weight_map.size() == 2);
-  CHECK(PathOfFile(checkpoint, 0) == folder / "one.safetensors");
+  CHECK(FilesOf(checkpoint)[0].from == folder / "one.safetensors");
 }
 
 TEST_CASE("a file that is not what its checksum says, or is missing, is found") {

@@ -70,7 +70,7 @@ def runs(t):
     checkpoints(t, 1, 2)
     publish(t, "run/1", "--run", "run-7.b")
     assert latest(t) == b"run-7.b/weight_v000001"
-    refused(t, "run/2", "--run", "store", says="run 'run-7.b'", hint="a remote of its own")
+    refused(t, "run/2", "--run", "store", says="run 'run-7.b'", hint="use another remote")
     publish(t, "run/2")  # without a name it is the one that is there
     assert latest(t) == b"run-7.b/weight_v000002"
     for name in ("a/b", "a b", "a\nb", "r\u00fcn", "x" * 201):
@@ -175,7 +175,7 @@ def somebody_else(t):
             checkpoint(t, "%s/%d" % (who, step), step)
     publish(t, "first/1")
     publish(t, "second/2", "--base", "first/1")
-    error = refused(t, "first/3", says="pushed by somebody else", hint="--base")
+    error = refused(t, "first/3", says="from another pusher", hint="--base")
     assert (error["expected"], error["found"]) == ("store/weight_v000001", "store/weight_v000002"), error
     assert publish(t, "first/3", "--base", "second/2")["delta_bytes"]
     for step, source in ((2, "second/2"), (3, "first/3")):

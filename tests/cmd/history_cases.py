@@ -187,7 +187,7 @@ def gc_fence(t):
     tiny.write_file(pin, "pin")
     tiny.write_file(sweep, "sweep")
     collect = ("gc", url(t), "--keep", "1", "--grace", "0", "--delete")
-    outcome, value = t.fails(6, *collect, says="somebody else collects")
+    outcome, value = t.fails(6, *collect, says="another collector has been running")
     os.utime(sweep, (time.time() - 301,) * 2)
     assert t.json(*collect)["objects_removed"] > 0 and os.path.exists(old)
     assert os.listdir(t.path("store/sweeps")) == [] and os.path.exists(pin)

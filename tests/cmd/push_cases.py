@@ -281,7 +281,7 @@ def two_pushers(t):
     checkpoint(t, "first/2", 2)
     checkpoint(t, "second/3", 3)
     push(t, "first/2")
-    error = refused(t, "second/3", says="moved on", hint="--rebase")
+    error = refused(t, "second/3", says="has a newer record", hint="--rebase")
     assert error["found"] == record(t, 2)["state"] and error["retryable"] is not None
     value = push(t, "second/3", "--rebase")
     assert value["number"] == 3 and value["delta_bytes"] < 2000 and value["base_state"] == record(t, 2)["state"]
@@ -289,7 +289,7 @@ def two_pushers(t):
     expect_record(t, 3, "second/3")
     checkpoint(t, "second/4", 4)
     assert push(t, "second/4")["number"] == 4  # its base is the newest record again
-    refused(t, "first/2", says="moved on")
+    refused(t, "first/2", says="has a newer record")
 
 
 @test("--rebase brings a mirror to the newest record, too")
@@ -299,7 +299,7 @@ def rebase_mirror(t):
     checkpoint(t, "second/2", 2)
     push(t, "second/2", "--base", "first/1")
     checkpoint(t, "first/3", 3)
-    refused(t, "first/3", "--mirror", "keep/m", says="moved on", hint="--rebase")
+    refused(t, "first/3", "--mirror", "keep/m", says="has a newer record", hint="--rebase")
     assert push(t, "first/3", "--mirror", "keep/m", "--rebase")["number"] == 3
     assert t.tree("keep/m") == t.tree("first/3")
     expect_record(t, 2, "second/2")

@@ -43,7 +43,7 @@ int PushAndPull(const std::string& folder) {
     wdelta::PushRequest push;
     push.source = folder + "/model.safetensors";
     push.remote = "file://" + folder + "/remote";
-    push.keep_base = "copy";
+    push.keep_base = wdelta::KeepBase::kCopy;
     const auto pushed = wdelta::Push(push, wdelta::Context());
     if (!pushed.ok()) return Fail("push: " + pushed.error().message);
     wdelta::PullRequest pull;

@@ -78,14 +78,14 @@ TEST_CASE("a record that does not hang together is refused") {
   refused(changed, "an object of");
   changed = history[4];
   changed.entry.delta->objects.clear();
-  refused(changed, "a way without objects");
+  refused(changed, "a pack without objects");
   changed = history[4];
   changed.before = MadeDigest("other", 1);
   refused(changed, "a walk reads next");
   changed = history[0];
   std::swap(changed.entry.anchor, changed.entry.delta);
   changed.base_state = MadeDigest("state", 0);
-  refused(changed, "the first record is no anchor");
+  refused(changed, "the first record is not an anchor");
   CHECK_FAILS(ParseRecord(AsBytes(RecordText(history[4])), 6), ErrorKind::kIntegrity, "says that it is 5");
 }
 
@@ -132,7 +132,7 @@ TEST_CASE("the small objects beside the records are read as they were written") 
   REQUIRE_OK(tag);
   CHECK(tag->number == 5);
   CHECK_FAILS(ParseTag(AsBytes("{\"wdelta_tag\":1,\"number\":0,\"state\":null}")), ErrorKind::kIntegrity, "tag");
-  CHECK_FAILS(ParseAddedWay(AsBytes("{\"wdelta_way\":1}")), ErrorKind::kIntegrity, "cannot be");
+  CHECK_FAILS(ParseAddedWay(AsBytes("{\"wdelta_way\":1}")), ErrorKind::kIntegrity, "a malformed added pack");
   CHECK_FAILS(ParseTipHint(AsBytes("{\"wdelta_tip\":1,\"number\":1000000000000}")), ErrorKind::kIntegrity, "beyond");
 }
 

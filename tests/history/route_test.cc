@@ -79,7 +79,7 @@ TEST_CASE("a link that is gone is named, unless an anchor comes after it") {
     if (way.from < 9) return std::nullopt;
     return way.bytes();
   };
-  CHECK_FAILS(FindRoute(input), ErrorKind::kNotFound, "the objects of record 4");
+  CHECK_FAILS(FindRoute(input), ErrorKind::kNotFound, "objects of record 4 were removed");
   input.added = {Added(history, 0, 10, 1'000'000)};
   input.cost = [](const Way& way) -> std::optional<uint64_t> {
     if (!way.anchor() && way.from < 9) return std::nullopt;

@@ -5,7 +5,6 @@
 #include "core/file_counts.h"
 #include "support/expect.h"
 #include "support/stored_run.h"
-#include "sync/history_lineage.h"
 #include "walk/in_place.h"
 
 namespace wdelta {
@@ -24,8 +23,8 @@ class Stand {
     }
     WD_ASSIGN(Replica replica, Replica::Open(run.folder() / "r", 0, {}));
     RemoteHistory history(run.remote());
-    HistoryLineage lineage(history, replica.PacksPath(), 1, context);
-    return Follower(lineage, replica, options, context).Run();
+    const auto lineage = HistoryAsLineage(history, replica.PacksPath(), 1, context);
+    return FollowLineage(*lineage, replica, options, context);
   }
   void MustFollow(const FollowOptions& options = {}, const std::string& revision = "") {
     REQUIRE_OK(Follow(options, revision));

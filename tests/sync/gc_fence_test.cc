@@ -4,8 +4,6 @@
 #include <future>
 #include <thread>
 
-#include "calls/gc.h"
-#include "calls/tag.h"
 #include "support/expect.h"
 #include "support/faulty_remote.h"
 #include "support/memory_remote.h"
@@ -85,7 +83,7 @@ class ToAndFro {
 
 // Collects all but what leads to the newest record.
 Result<GcReport> Gather(Remote& remote) {
-  GcRequest request;
+  GcOptions request;
   request.keep = 1;
   request.grace = 100;
   request.remove = true;
@@ -196,7 +194,7 @@ TEST_CASE("one collector sweeps at a time, and one that died is waited for no lo
   history.store->Put(kSweepPrefix + RandomHex(16), {1});
   const auto remote = OpenMemoryRemote(history.store);
   history.now += 299;
-  CHECK_FAILS(Gather(*remote), ErrorKind::kBusy, "since 299 s");
+  CHECK_FAILS(Gather(*remote), ErrorKind::kBusy, "for 299 s");
   CHECK(history.HasGarbage());
   CHECK(history.Count(kSweepPrefix) == 1);
   history.now += 1;

@@ -67,7 +67,7 @@ TEST_CASE("what others pushed since is applied to the base, from an anchor if a 
     run.WriteModel("elsewhere/3", 3);
     REQUIRE_OK(run.Push({.source = "elsewhere/2", .base = run.folder / "1"}));
     REQUIRE_OK(run.Push({.source = "elsewhere/3", .base = run.folder / "elsewhere/2", .anchor_every = 2}));
-    CHECK_FAILS(Choose(run, {}), ErrorKind::kConflict, "has moved on");
+    CHECK_FAILS(Choose(run, {}), ErrorKind::kConflict, "has a newer record");
     if (gone) run.store->Erase(run.ObjectOf(2));
     run.counts->Forget();
     const auto chosen = Choose(run, {.rebase = true});

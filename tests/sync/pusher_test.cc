@@ -114,7 +114,7 @@ TEST_CASE("a push that another one overtook says so, and with --rebase computes 
   run.WriteModel("elsewhere/3", 3);
   const std::string base = run.folder / "1";
   REQUIRE_OK(run.Push({.source = "elsewhere/3", .base = base}));
-  CHECK_FAILS(run.Push("2"), ErrorKind::kConflict, "has moved on");
+  CHECK_FAILS(run.Push("2"), ErrorKind::kConflict, "has a newer record");
   const auto rebased = run.Push({.source = "2", .rebase = true});
   REQUIRE_OK(rebased);
   CHECK(rebased->record.number == 3);

@@ -1,6 +1,5 @@
-#include "calls/gc.h"
-
 #include "support/pushed_run.h"
+#include "sync/gc_fence.h"
 #include "sync/record_commit.h"
 
 namespace wdelta {
@@ -20,7 +19,7 @@ struct OldRun : PushedRun {
   }
   Result<GcReport> Run(uint64_t keep, bool remove = true, double grace = 100) {
     const auto remote = OpenMemoryRemote(store);
-    GcRequest request;
+    GcOptions request;
     request.keep = keep;
     request.grace = grace;
     request.remove = remove;
