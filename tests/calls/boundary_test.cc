@@ -21,8 +21,12 @@ void* operator new(size_t size) {
   }
   throw std::bad_alloc();
 }
-void operator delete(void* piece) noexcept { std::free(piece); }
-void operator delete(void* piece, size_t) noexcept { std::free(piece); }
+void operator delete(void* piece) noexcept {
+  std::free(piece);
+}
+void operator delete(void* piece, size_t) noexcept {
+  std::free(piece);
+}
 #endif
 
 namespace wdelta {
