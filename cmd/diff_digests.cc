@@ -3,10 +3,8 @@
 #include <functional>
 
 #include "core/try.h"
-#include "names.h"
 #include "numbers.h"
 #include "shared_options.h"
-#include "transfer.h"
 
 namespace wdelta {
 
