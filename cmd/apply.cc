@@ -1,29 +1,21 @@
 // wdelta apply: rebuild a checkpoint from a base and one or more deltas.
 #include "command.h"
-#include "names.h"
 #include "numbers.h"
 #include "options.h"
+#include "shared_options.h"
 #include "ui.h"
 
 namespace wdelta {
 
 namespace {
 
-JsonObject Fields(const ApplyReport* report) {
+JsonObject Fields(const ApplyReport& report) {
   JsonObject fields;
-  SetTotals(fields, report ? &report->totals : nullptr);
-  SetIdentities(fields, report ? &report->base : nullptr, report ? &report->result : nullptr);
-  fields.SetKnownText("path", report ? report->path : "");
-  if (report) {
-    fields.SetFlag("already_applied", report->already_applied);
-  } else {
-    fields.SetNull("already_applied");
-  }
+  SetTotals(fields, &report.totals);
+  SetIdentities(fields, &report.base, &report.result);
+  fields.Set("path", JsonValue::Known(report.path));
+  fields.Set("already_applied", report.already_applied);
   return fields;
-}
-
-JsonObject BlankFields() {
-  return Fields(nullptr);
 }
 
 Result<int> Run(const Arguments& arguments, Ui& ui) {
@@ -46,7 +38,7 @@ Result<int> Run(const Arguments& arguments, Ui& ui) {
   WD_TRY(CheckOneStandardInput(arguments.operands()));
 
   WD_ASSIGN(const ApplyReport report, Apply(request, ui.MakeContext()));
-  ui.SetFields(Fields(&report));
+  ui.SetFields(Fields(report));
   if (report.already_applied) {
     ui.Report(TerminalText(report.path) + ": already at state " + ShortId(report.result.state) + ", nothing to do\n");
   } else {
@@ -67,18 +59,14 @@ const Command kApplyCommand = {
     "apply",
     "rebuild a checkpoint from a base and one or more deltas",
     "[OPTION]... BASE DELTA... -o OUT\n[OPTION]... ANCHOR [DELTA]... -o OUT\n[OPTION]... --in-place CKPT DELTA...",
-    1,
-    kAnyNumber,
+    {1, kAnyNumber},
     {
         {"-o,--output", "OUT", "write a new checkpoint OUT"},
         {"--in-place", "", "patch the files of CKPT in place; after a crash, the same command finishes it"},
-        {"--fsync",
-         "WHEN",
-         "on (the default) or off: force the result to disk before it gets its name",
-         "WDELTA_FSYNC",
-         {"on", "off"}},
+        Choice("--fsync", "WHEN", "on (the default) or off: force the result to disk before it gets its name",
+               {"on", "off"}, "WDELTA_FSYNC"),
     },
-    BlankFields,
+    [] { return Fields({}).Blank(); },
     Run,
 };
 

@@ -1,8 +1,8 @@
 // wdelta cat: look into a checkpoint, a pack or a plain delta.
 #include "command.h"
-#include "names.h"
 #include "numbers.h"
 #include "options.h"
+#include "shared_options.h"
 #include "table.h"
 #include "ui.h"
 
@@ -10,36 +10,22 @@ namespace wdelta {
 
 namespace {
 
-JsonObject Fields(const CatReport* report) {
-  JsonObject fields;
-  fields.SetKnownText("kind", report ? report->kind : "");
-  fields.SetKnownNumber("bytes", report ? std::optional(report->bytes) : std::nullopt);
-  fields.SetNull("tensor");
-  fields.SetNull("path");
-  SetTotals(fields, report ? &report->totals : nullptr);
-  SetIdentities(fields, report ? &report->base : nullptr, report ? &report->result : nullptr);
-  for (const char* list : {"tensors", "files"}) fields.SetNull(list);
+JsonObject Fields(const CatReport& report) {
+  JsonObject fields = {{"kind", JsonValue::Known(report.kind)}, {"bytes", report.bytes}, {"tensor", {}}, {"path", {}}};
+  SetTotals(fields, &report.totals);
+  if (!report.is_delta) {  // a checkpoint was compared with nothing
+    fields.Append(NullFields({"elements_changed", "sparsity", "bytes_changed", "tensors_changed", "tensors_added",
+                              "tensors_removed", "files_changed"}));
+  }
+  SetIdentities(fields, &report.base, &report.result);
+  fields.Set("tensors", JsonList(report.tensors, JsonTensor));
+  fields.Set("files", JsonList(report.files, JsonFile));
   return fields;
 }
 
 JsonObject BlankFields() {
-  return Fields(nullptr);
-}
-
-JsonObject IndexFields(const CatReport& report) {
-  JsonObject fields = Fields(&report);
-  if (!report.is_delta) {  // a checkpoint was compared with nothing
-    for (const char* figure : {"elements_changed", "sparsity", "bytes_changed", "tensors_changed", "tensors_added",
-                               "tensors_removed", "files_changed"}) {
-      fields.SetNull(figure);
-    }
-  }
-  std::vector<std::string> items;
-  for (const TensorChange& tensor : report.tensors) items.push_back(JsonTensor(tensor));
-  fields.SetJson("tensors", JsonArray(items));
-  items.clear();
-  for (const FileChange& file : report.files) items.push_back(JsonFile(file));
-  fields.SetJson("files", JsonArray(items));
+  JsonObject fields = Fields({}).Blank();
+  fields.Append(NullFields({"tensors", "files"}));
   return fields;
 }
 
@@ -92,18 +78,15 @@ Result<int> Run(const Arguments& arguments, Ui& ui) {
 
   WD_ASSIGN(const CatReport report, Cat(request, ui.MakeContext()));
   if (!request.tensor.empty()) {
-    JsonObject fields;  // the index was not asked for
-    fields.SetKnownText("kind", report.kind);
-    fields.SetText("tensor", request.tensor);
-    fields.SetNumber("bytes", report.bytes);
-    if (request.output != "-") fields.SetText("path", request.output);
-    ui.SetFields(fields);
+    // The index was not asked for.
+    ui.SetFields({{"kind", JsonValue::Known(report.kind)}, {"tensor", request.tensor}, {"bytes", report.bytes}});
+    if (request.output != "-") ui.SetFields({{"path", request.output}});
     ui.Report(TerminalText(request.output) + ": " + Counted(report.bytes, "byte") + " of '" +
               TerminalText(request.tensor) + "'\n");
     ui.Essential(request.output + '\n');
     return 0;
   }
-  ui.SetFields(IndexFields(report));
+  ui.SetFields(Fields(report));
   PrintIndex(report, request.subject, ui);
   for (const TensorChange& tensor : report.tensors) ui.Essential(TerminalText(tensor.name) + '\n');
   return 0;
@@ -115,8 +98,7 @@ const Command kCatCommand = {
     "cat",
     "show the content of a checkpoint, pack or delta, or of one tensor",
     "[OPTION]... FILE [TENSOR]",
-    1,
-    2,
+    {1, 2},
     {
         {"-o,--output", "FILE", "write the tensor's bytes to FILE instead of standard output"},
     },

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstddef>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,11 +26,19 @@ struct OptionRow {
   bool repeats = false;                   // may be given several times, all of which count; otherwise the last one does
 };
 
+// An option that takes one of a few words.
+inline OptionRow Choice(const char* names, const char* value, const char* help, std::vector<std::string> choices,
+                        const char* environment = nullptr) {
+  return {names, value, help, environment, std::move(choices)};
+}
+
 struct Command {
   const char* name;
   const char* summary;   // one line for the list of commands
   const char* synopsis;  // what follows the name in the usage lines; one line each
-  size_t least_operands, most_operands;
+  struct {
+    size_t least, most;
+  } operands;
   std::vector<OptionRow> options;  // its own; every command also has the common ones
   // The fields of the JSON object beside the envelope, all null: what a failure prints.
   JsonObject (*blank_fields)();
@@ -41,8 +48,6 @@ struct Command {
 
 inline constexpr size_t kAnyNumber = static_cast<size_t>(-1);
 
-// All commands, in the order of the list that `wdelta help` prints.
-std::span<const Command* const> AllCommands();
 const Command* FindCommand(std::string_view name);  // null if there is none
 std::string ProgramHelp();                          // what `wdelta --help` prints
 // "unknown command", with the nearest name as the hint.

@@ -2,12 +2,10 @@
 #include <algorithm>
 
 #include "command.h"
-#include "names.h"
 #include "numbers.h"
 #include "options.h"
 #include "shared_options.h"
 #include "table.h"
-#include "transfer.h"
 #include "ui.h"
 
 namespace wdelta {
@@ -149,7 +147,7 @@ void SetLists(JsonObject& fields, const DiffReport& report, const std::vector<Te
   for (const TensorChange& tensor : tensors) {
     if (tensor.kind == ChangeKind::kSame) continue;
     if (top != 0 && items.size() == top) break;
-    items.push_back(JsonTensor(tensor));
+    items.push_back(JsonTensor(tensor).Text());
   }
   fields.SetJson("tensors", JsonArray(items));
   items.clear();
@@ -165,7 +163,7 @@ void SetLists(JsonObject& fields, const DiffReport& report, const std::vector<Te
   }
   if (grouped) fields.SetJson("groups", JsonArray(items));
   items.clear();
-  for (const FileChange& file : report.files) items.push_back(JsonFile(file));
+  for (const FileChange& file : report.files) items.push_back(JsonFile(file).Text());
   fields.SetJson("files", JsonArray(items));
 }
 
@@ -292,8 +290,7 @@ const Command kDiffCommand = {
     "diff",
     "show what changed between two checkpoints; write a plain delta",
     "[OPTION]... BASE NEW",
-    2,
-    2,
+    {2, 2},
     WithTransfer(WithFileChoice({
         {"-o,--output", "FILE", "also write a plain delta to FILE, a safetensors file; '-': standard output"},
         {"--exit-code", "", "exit with 1 if there is a difference, as with -q"},

@@ -3,19 +3,13 @@
 
 #include "command.h"
 #include "options.h"
+#include "shared_options.h"
 #include "table.h"
-#include "transfer.h"
 #include "ui.h"
 
 namespace wdelta {
 
 namespace {
-
-JsonObject BlankFields() {
-  JsonObject fields;
-  fields.SetNull("findings");
-  return fields;
-}
 
 Result<int> Run(const Arguments& arguments, Ui& ui) {
   DoctorRequest request;
@@ -27,22 +21,14 @@ Result<int> Run(const Arguments& arguments, Ui& ui) {
   WD_ASSIGN(request.transfer, ChosenTransfer(arguments));
   WD_ASSIGN(const std::vector<Finding> findings, Doctor(request, ui.MakeContext()));
   Table table({{""}, {"what"}, {"finding"}});
-  std::vector<std::string> items;
-  bool problem = false;
   for (const Finding& finding : findings) {
-    problem = problem || finding.problem;
     table.AddRow({finding.problem ? "!" : "ok", TerminalText(finding.name), TerminalText(finding.text)});
-    JsonObject item;
-    item.SetText("name", finding.name);
-    item.SetText("text", finding.text);
-    item.SetFlag("problem", finding.problem);
-    items.push_back(item.Text());
   }
-  JsonObject fields;
-  fields.SetJson("findings", JsonArray(items));
-  ui.SetFields(fields);
+  ui.SetFields({{"findings", JsonList(findings, [](const Finding& finding) -> JsonObject {
+                   return {{"name", finding.name}, {"text", finding.text}, {"problem", finding.problem}};
+                 })}});
   ui.Report(table.Text(0));
-  return problem ? 1 : 0;
+  return std::ranges::any_of(findings, &Finding::problem) ? 1 : 0;
 }
 
 }  // namespace
@@ -51,10 +37,9 @@ const Command kDoctorCommand = {
     "doctor",
     "examine a store and a folder: features, credentials, clock, space",
     "[OPTION]... REMOTE|DIR [DIR|REMOTE]",
-    1,
-    2,
+    {1, 2},
     WithTransfer({}),
-    BlankFields,
+    [] { return NullFields({"findings"}); },
     Run,
 };
 

@@ -5,19 +5,12 @@
 #include <filesystem>
 
 #include "command.h"
-#include "names.h"
 #include "options.h"
 #include "ui.h"
 
 namespace wdelta {
 
 namespace {
-
-JsonObject BlankFields() {
-  JsonObject fields;
-  fields.SetNull("text");
-  return fields;
-}
 
 // The page beside this very program: installed (bin/ and share/man/), or in the source tree above a build folder.
 std::filesystem::path FindPage(const std::string& page) {
@@ -48,9 +41,7 @@ Result<int> Run(const Arguments& arguments, Ui& ui) {
       execlp("man", "man", "-l", path.c_str(), nullptr);  // returns only if there is no man
     }
   }
-  JsonObject fields;
-  fields.SetText("text", text);
-  ui.SetFields(fields);
+  ui.SetFields({{"text", text}});
   ui.PrintAlways(text);
   return 0;
 }
@@ -58,7 +49,7 @@ Result<int> Run(const Arguments& arguments, Ui& ui) {
 }  // namespace
 
 const Command kHelpCommand = {
-    "help", "show the manual page of a command", "[CMD]", 0, 1, {}, BlankFields, Run,
+    "help", "show the manual page of a command", "[CMD]", {0, 1}, {}, [] { return NullFields({"text"}); }, Run,
 };
 
 }  // namespace wdelta

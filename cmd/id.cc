@@ -1,10 +1,8 @@
 // wdelta id: who is this checkpoint, and which record of a history?
 #include "command.h"
-#include "names.h"
 #include "numbers.h"
 #include "options.h"
 #include "shared_options.h"
-#include "transfer.h"
 #include "ui.h"
 
 namespace wdelta {
@@ -70,8 +68,7 @@ const Command kIdCommand = {
     "id",
     "find the record of a history that a checkpoint matches",
     "[OPTION]... CKPT [--in REMOTE]",
-    1,
-    1,
+    {1, 1},
     WithTransfer(WithFileChoice({{"--in", "REMOTE", "search this history"}})),
     BlankFields,
     Run,

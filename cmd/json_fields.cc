@@ -3,23 +3,24 @@
 namespace wdelta {
 
 void SetTotals(JsonObject& object, const Totals* totals) {
-  const auto figure = [&](std::string_view key, uint64_t Totals::*member) {
-    object.SetKnownNumber(key, totals ? std::optional<uint64_t>(totals->*member) : std::nullopt);
-  };
-  figure("elements_total", &Totals::elements_total);
-  figure("elements_changed", &Totals::elements_changed);
-  if (totals) {
-    object.SetReal("sparsity", totals->sparsity());
-  } else {
-    object.SetNull("sparsity");
-  }
-  figure("bytes_total", &Totals::bytes_total);
-  figure("bytes_changed", &Totals::bytes_changed);
-  figure("tensors_total", &Totals::tensors_total);
-  figure("tensors_changed", &Totals::tensors_changed);
-  figure("tensors_added", &Totals::tensors_added);
-  figure("tensors_removed", &Totals::tensors_removed);
-  figure("files_changed", &Totals::files_changed);
+  const Totals known = totals ? *totals : Totals{};
+  const JsonObject fields = {{"elements_total", known.elements_total},
+                             {"elements_changed", known.elements_changed},
+                             {"sparsity", known.sparsity()},
+                             {"bytes_total", known.bytes_total},
+                             {"bytes_changed", known.bytes_changed},
+                             {"tensors_total", known.tensors_total},
+                             {"tensors_changed", known.tensors_changed},
+                             {"tensors_added", known.tensors_added},
+                             {"tensors_removed", known.tensors_removed},
+                             {"files_changed", known.files_changed}};
+  object.Append(totals ? fields : fields.Blank());
+}
+
+JsonObject NullFields(std::initializer_list<const char*> keys) {
+  JsonObject fields;
+  for (const char* key : keys) fields.SetNull(key);
+  return fields;
 }
 
 void SetIdentities(JsonObject& object, const Identity* base, const Identity* result) {
@@ -30,55 +31,65 @@ void SetIdentities(JsonObject& object, const Identity* base, const Identity* res
 }
 
 void SetDeltaSize(JsonObject& object, const Totals* totals, const std::optional<uint64_t>& delta_bytes) {
-  object.SetKnownNumber("delta_bytes", delta_bytes);
-  if (totals && delta_bytes.value_or(0) > 0) {
-    object.SetReal("ratio", static_cast<double>(totals->bytes_total) / static_cast<double>(*delta_bytes));
-  } else {
-    object.SetNull("ratio");
-  }
+  object.Set("delta_bytes", delta_bytes);
+  object.SetNull("ratio");
+  if (!totals || delta_bytes.value_or(0) == 0) return;
+  object.Set("ratio", static_cast<double>(totals->bytes_total) / static_cast<double>(*delta_bytes));
 }
 
-std::string JsonShape(const std::vector<uint64_t>& shape) {
-  std::vector<std::string> sizes;
-  sizes.reserve(shape.size());
-  for (const uint64_t size : shape) sizes.push_back(std::to_string(size));
-  return JsonArray(sizes);
+JsonObject JsonRecord(const RecordInfo& record) {
+  JsonObject object = {{"number", record.number},
+                       {"step", record.step},
+                       {"created", record.created},
+                       {"state", JsonValue::Known(record.state)},
+                       {"fingerprint", JsonValue::Known(record.fingerprint)}};
+  SetTotals(object, record.totals.elements_total ? &record.totals : nullptr);
+  SetDeltaSize(object, &record.totals, record.delta_bytes);
+  object.Set("anchor_bytes", record.anchor_bytes);
+  object.Set("tags", record.tags);
+  return object;
 }
 
-std::string JsonTensor(const TensorChange& tensor) {
-  JsonObject object;
-  object.SetText("name", tensor.name);
-  object.SetText("change", ChangeName(tensor.kind));
-  object.SetKnownText("dtype", tensor.dtype);
-  object.SetJson("shape", tensor.dtype.empty() ? "null" : JsonShape(tensor.shape));
-  object.SetKnownText("old_dtype", tensor.old_dtype);
-  object.SetJson("old_shape", tensor.old_dtype.empty() ? "null" : JsonShape(tensor.old_shape));
-  object.SetKnownText("shard", tensor.shard);
-  object.SetNumber("elements_total", tensor.elements);
-  object.SetNumber("elements_changed", tensor.elements_changed);
-  object.SetNumber("bytes_total", tensor.bytes);
-  return object.Text();
+JsonObject JsonTensor(const TensorChange& tensor) {
+  const auto shape = [](const std::string& dtype, const std::vector<uint64_t>& sizes) {
+    return dtype.empty() ? JsonValue() : JsonValue(sizes);
+  };
+  return {{"name", tensor.name},
+          {"change", ChangeName(tensor.kind)},
+          {"dtype", JsonValue::Known(tensor.dtype)},
+          {"shape", shape(tensor.dtype, tensor.shape)},
+          {"old_dtype", JsonValue::Known(tensor.old_dtype)},
+          {"old_shape", shape(tensor.old_dtype, tensor.old_shape)},
+          {"shard", JsonValue::Known(tensor.shard)},
+          {"elements_total", tensor.elements},
+          {"elements_changed", tensor.elements_changed},
+          {"bytes_total", tensor.bytes}};
 }
 
-std::string JsonFile(const FileChange& file) {
-  JsonObject object;
-  object.SetText("path", file.path);
-  object.SetText("change", ChangeName(file.kind));
-  object.SetFlag("is_header", file.is_header);
-  return object.Text();
+JsonObject JsonFile(const FileChange& file) {
+  return {{"path", file.path}, {"change", ChangeName(file.kind)}, {"is_header", file.is_header}};
 }
 
-std::string JsonError(const Error& error, std::string_view kind, bool retryable) {
-  JsonObject object;
-  object.SetText("kind", kind);
-  object.SetText("message", error.message);
-  object.SetKnownText("hint", error.hint);
-  object.SetFlag("retryable", retryable);
-  object.SetKnownText("path", error.path);
-  object.SetKnownText("tensor", error.tensor);
-  object.SetKnownText("expected", error.expected);
-  object.SetKnownText("found", error.found);
-  return object.Text();
+const FailureWords& WordsFor(ErrorKind kind) {
+  static constexpr FailureWords kWords[] = {
+      {"usage", 2, false},    {"not_found", 3, false}, {"integrity", 4, false}, {"conflict", 5, false},
+      {"busy", 6, true},      {"transient", 7, true},  {"denied", 8, false},    {"local_io", 9, false},
+      {"refused", 10, false}, {"hook", 11, false},     {"signal", 130, true},
+  };
+  static_assert(std::size(kWords) == static_cast<size_t>(ErrorKind::kInterrupted) + 1);
+  return kWords[static_cast<size_t>(kind)];
+}
+
+JsonObject JsonError(const Error& error) {
+  const FailureWords& words = WordsFor(error.kind);
+  return {{"kind", words.name},
+          {"message", error.message},
+          {"hint", JsonValue::Known(error.hint)},
+          {"retryable", words.is_retryable},
+          {"path", JsonValue::Known(error.path)},
+          {"tensor", JsonValue::Known(error.tensor)},
+          {"expected", JsonValue::Known(error.expected)},
+          {"found", JsonValue::Known(error.found)}};
 }
 
 }  // namespace wdelta

@@ -14,12 +14,23 @@ namespace wdelta {
 // The words that reports share. A null pointer sets every field to null: the command failed before it knew.
 void SetTotals(JsonObject& object, const Totals* totals);
 void SetIdentities(JsonObject& object, const Identity* base, const Identity* result);
+// These fields, all null: not known, or not asked for.
+JsonObject NullFields(std::initializer_list<const char*> keys);
 // delta_bytes, and ratio = bytes_total / delta_bytes.
 void SetDeltaSize(JsonObject& object, const Totals* totals, const std::optional<uint64_t>& delta_bytes);
-std::string JsonShape(const std::vector<uint64_t>& shape);  // [4,1024]
-std::string JsonTensor(const TensorChange& tensor);
-std::string JsonFile(const FileChange& file);
-// The "error" of the envelope. `kind` is the word for it, see ErrorKindName in ui.h.
-std::string JsonError(const Error& error, std::string_view kind, bool retryable);
+// number, step, state, fingerprint, created, totals, delta_bytes, anchor_bytes.
+JsonObject JsonRecord(const RecordInfo& record);
+JsonObject JsonTensor(const TensorChange& tensor);
+JsonObject JsonFile(const FileChange& file);
+
+// How a kind of failure is told.
+struct FailureWords {
+  std::string_view name;  // in JSON: "not_found"
+  int exit_code;          // the numbers are stable; new ones may be added
+  bool is_retryable;      // the same command may work later
+};
+const FailureWords& WordsFor(ErrorKind kind);
+// The "error" of the envelope.
+JsonObject JsonError(const Error& error);
 
 }  // namespace wdelta

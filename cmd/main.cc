@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
 #include <exception>
 #include <new>
 
@@ -17,40 +16,12 @@ namespace wdelta {
 
 namespace {
 
+// In the order of the list that `wdelta help` prints.
 const Command* const kCommands[] = {
     &kDiffCommand,   &kPackCommand,  &kPushCommand,   &kPullCommand, &kApplyCommand,
     &kVerifyCommand, &kStatsCommand, &kLogCommand,    &kIdCommand,   &kTagCommand,
     &kRevertCommand, &kGcCommand,    &kDoctorCommand, &kCatCommand,  &kHelpCommand,
 };
-
-// The one place where a failure becomes a number. The numbers are stable; new ones may be added.
-int ExitCode(const Error& error) {
-  switch (error.kind) {
-    case ErrorKind::kUsage:
-      return 2;
-    case ErrorKind::kNotFound:
-      return 3;
-    case ErrorKind::kIntegrity:
-      return 4;
-    case ErrorKind::kConflict:
-      return 5;
-    case ErrorKind::kBusy:
-      return 6;
-    case ErrorKind::kTransient:
-      return 7;
-    case ErrorKind::kDenied:
-      return 8;
-    case ErrorKind::kLocalIo:
-      return error.path == kStandardOutputName && StandardOutputIsAbandoned() ? kReaderIsGone : 9;
-    case ErrorKind::kRefused:
-      return 10;
-    case ErrorKind::kHook:
-      return 11;
-    case ErrorKind::kInterrupted:
-      return 128 + (StopSignal() == 0 ? SIGINT : StopSignal());
-  }
-  return 9;
-}
 
 // A descriptor 0, 1 or 2 that was closed would be given to the next file, and talk would end up in a checkpoint. It is
 // opened the wrong way round, so that using it fails.
@@ -87,11 +58,8 @@ Result<int> RunCommand(const Command& command, std::span<const std::string> word
 
 Result<int> ShowVersion(Ui& ui) {
   const VersionInfo version = Version();
-  JsonObject fields;
-  fields.SetText("version", version.version);
-  fields.SetKnownText("commit", version.commit);
-  fields.SetText("libraries", version.libraries);
-  ui.SetFields(fields);
+  ui.SetFields(
+      {{"version", version.version}, {"commit", JsonValue::Known(version.commit)}, {"libraries", version.libraries}});
   ui.PrintAlways("wdelta " + version.version + "\ncommit " + version.commit + "\nlibraries " + version.libraries +
                  '\n');
   return 0;
@@ -122,21 +90,17 @@ int Main(std::span<const std::string> words) {
   const Command* command = words.empty() ? nullptr : FindCommand(words[0]);
   if (command) {
     Ui ui(command->name, form, command->blank_fields());
-    return ui.Finish(RunCommand(*command, words.subspan(1), ui), ExitCode);
+    return ui.Finish(RunCommand(*command, words.subspan(1), ui));
   }
   const bool is_version = MentionsFlag(words, "--version");
   Ui ui(is_version ? "version" : "", form, JsonObject());
-  return ui.Finish(RunWithoutCommand(words, ui), ExitCode);
+  return ui.Finish(RunWithoutCommand(words, ui));
 }
 
 }  // namespace
 
-std::span<const Command* const> AllCommands() {
-  return kCommands;
-}
-
 const Command* FindCommand(std::string_view name) {
-  for (const Command* command : AllCommands()) {
+  for (const Command* command : kCommands) {
     if (name == command->name) return command;
   }
   return nullptr;
@@ -146,7 +110,7 @@ std::string ProgramHelp() {
   std::string text =
       "usage: wdelta CMD [OPTION]... [OPERAND]...\n       wdelta --version [--json]\n\n"
       "wdelta moves model weights by moving only what changed.\n\nCommands\n";
-  for (const Command* command : AllCommands()) {
+  for (const Command* command : kCommands) {
     std::string name = command->name;
     name.resize(10, ' ');
     text += "  " + name + command->summary + '\n';
@@ -157,7 +121,7 @@ std::string ProgramHelp() {
 Error UnknownCommand(const std::string& name) {
   Error error{ErrorKind::kUsage, "unknown command '" + name + "'", "'wdelta help' lists the commands"};
   std::vector<std::string> names;
-  for (const Command* command : AllCommands()) names.emplace_back(command->name);
+  for (const Command* command : kCommands) names.emplace_back(command->name);
   if (const std::string nearest = NearestName(name, names); !nearest.empty()) {
     error.hint = "did you mean 'wdelta " + nearest + "'?";
   }

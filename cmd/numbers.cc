@@ -40,24 +40,19 @@ std::string Percent(uint64_t part, uint64_t whole, int digits) {
   return fmt::format("{:.{}f} %", percent, digits == 0 ? 2 : std::max(2, zeros + digits - 1));
 }
 
+std::pair<double, size_t> ScaledDown(double value, double step, double limit) {
+  size_t times = 0;
+  for (; value >= limit && times < 6; ++times) value /= step;
+  return {value, times};
+}
+
 std::string ByteSize(uint64_t bytes) {
-  static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  auto value = static_cast<double>(bytes);
-  size_t unit = 0;
-  while (value >= 1023.95 && unit + 1 < std::size(kUnits)) {
-    value /= 1024;
-    ++unit;
-  }
-  return fmt::format("{:.{}f} {}", value, unit == 0 ? 0 : 1, kUnits[unit]);
+  const auto [value, unit] = ScaledDown(static_cast<double>(bytes), 1024, 1023.95);
+  return fmt::format("{:.{}f} {}", value, unit == 0 ? 0 : 1, kByteUnits[unit]);
 }
 
 std::string ShapeText(const std::vector<uint64_t>& shape) {
-  std::string text = "[";
-  for (const uint64_t size : shape) {
-    if (text.size() > 1) text += ", ";
-    text += std::to_string(size);
-  }
-  return text + ']';
+  return fmt::format("[{}]", fmt::join(shape, ", "));
 }
 
 std::string ShortId(const std::string& hex) {
@@ -83,6 +78,10 @@ std::string TotalsText(const Totals& totals, int digits) {
 
 std::string StatesText(const Identity& base, const Identity& result) {
   return (base.state.empty() ? "" : ShortId(base.state) + " -> ") + ShortId(result.state);
+}
+
+std::string RecordName(const RecordInfo& record) {
+  return fmt::format("record {}", record.number) + (record.step ? fmt::format(" (step {})", *record.step) : "");
 }
 
 }  // namespace wdelta

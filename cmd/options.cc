@@ -1,5 +1,7 @@
 #include "options.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
@@ -7,6 +9,7 @@
 #include <list>
 
 #include "core/try.h"
+#include "table.h"
 
 namespace wdelta {
 
@@ -22,6 +25,21 @@ bool IsFlag(const OptionRow& row) {
   return row.value[0] == '\0';
 }
 
+// The options that every command has.
+const std::vector<OptionRow>& CommonOptions() {
+  static const std::vector<OptionRow> rows = {
+      {"--json", "", "print one JSON object instead of text, on failure too"},
+      {"--report", "FILE", "also write that JSON object to FILE, on failure too"},
+      {"-q,--quiet", "", "print only what the next command needs, and no notes"},
+      {"-v,--verbose", "", "print more"},
+      {"--color", "WHEN", "auto, always or never", "WDELTA_COLOR", {"auto", "always", "never"}},
+      {"--progress", "HOW", "auto, tty, plain or none", "WDELTA_PROGRESS", {"auto", "tty", "plain", "none"}},
+      {"--threads", "N", "work on N threads; 0: one for each processor", "WDELTA_THREADS"},
+      {"-h,--help", "", "print this text"},
+  };
+  return rows;
+}
+
 std::vector<const OptionRow*> RowsOf(const Command& command) {
   std::vector<const OptionRow*> rows;
   for (const OptionRow& row : command.options) rows.push_back(&row);
@@ -34,12 +52,8 @@ std::string SeeHelp(const Command& command) {
 }
 
 std::string AnyOf(const std::vector<std::string>& choices) {
-  std::string text;
-  for (size_t i = 0; i < choices.size(); ++i) {
-    if (i > 0) text += i + 1 == choices.size() ? " or " : ", ";
-    text += choices[i];
-  }
-  return text;
+  return fmt::format("{}{}{}", fmt::join(choices.begin(), choices.end() - 1, ", "), choices.size() > 1 ? " or " : "",
+                     choices.back());
 }
 
 bool IsNumber(const std::string& text) {
@@ -50,24 +64,14 @@ bool IsNumber(const std::string& text) {
 
 // `source` is how the user said it: "option '--level'" or "WDELTA_LEVEL".
 Result<> CheckValue(const OptionRow& row, const std::string& source, const std::string& value) {
-  Error error{ErrorKind::kUsage, ""};
-  error.found = value;
   if (!row.choices.empty() && std::find(row.choices.begin(), row.choices.end(), value) == row.choices.end()) {
-    error.expected = AnyOf(row.choices);
-    error.message = source + " takes " + error.expected + ", not '" + value + "'";
-    return error;
+    return BadValue(source, AnyOf(row.choices), value);
   }
-  if (std::string_view(row.value) == "N" && !IsNumber(value)) {
-    error.expected = "a number";
-    error.message = source + " takes a number, not '" + value + "'";
-    return error;
-  }
-  if (value.empty()) {
-    error.expected = row.value;
-    error.message = source + " needs a value";
-    return error;
-  }
-  return {};
+  if (std::string_view(row.value) == "N" && !IsNumber(value)) return BadValue(source, "a number", value);
+  if (!value.empty()) return {};
+  Error error{ErrorKind::kUsage, source + " needs a value"};
+  error.expected = row.value;
+  return error;
 }
 
 Error UnknownOption(const Command& command, const std::string& word) {
@@ -94,14 +98,12 @@ Result<std::vector<std::string>> TakeOperands(const Command& command, const std:
       operands.push_back(word);
     }
   }
-  if (operands.size() < command.least_operands || operands.size() > command.most_operands) {
-    const bool too_few = operands.size() < command.least_operands;
+  const auto [least, most] = command.operands;
+  if (operands.size() < least || operands.size() > most) {
+    const bool too_few = operands.size() < least;
     Error error{ErrorKind::kUsage, "", SeeHelp(command)};
-    const size_t wanted = too_few ? command.least_operands : command.most_operands;
-    error.expected = std::string(command.least_operands == command.most_operands ? ""
-                                 : too_few                                       ? "at least "
-                                                                                 : "at most ") +
-                     std::to_string(wanted);
+    const size_t wanted = too_few ? least : most;
+    error.expected = (least == most ? "" : too_few ? "at least " : "at most ") + std::to_string(wanted);
     error.found = std::to_string(operands.size());
     error.message = "'" + std::string(command.name) + "' takes " + error.expected +
                     (wanted == 1 ? " operand" : " operands") + ", found " + error.found;
@@ -135,25 +137,14 @@ uint64_t Arguments::Number(std::string_view name, uint64_t fallback) const {
   return fallback;
 }
 
-const std::vector<OptionRow>& CommonOptions() {
-  static const std::vector<OptionRow> rows = {
-      {"--json", "", "print one JSON object instead of text, on failure too"},
-      {"--report", "FILE", "also write that JSON object to FILE, on failure too"},
-      {"-q,--quiet", "", "print only what the next command needs, and no notes"},
-      {"-v,--verbose", "", "print more"},
-      {"--color", "WHEN", "auto, always or never", "WDELTA_COLOR", {"auto", "always", "never"}},
-      {"--progress", "HOW", "auto, tty, plain or none", "WDELTA_PROGRESS", {"auto", "tty", "plain", "none"}},
-      {"--threads", "N", "work on N threads; 0: one for each processor", "WDELTA_THREADS"},
-      {"-h,--help", "", "print this text"},
-  };
-  return rows;
+Error BadValue(const std::string& source, const std::string& expected, const std::string& found) {
+  Error error{ErrorKind::kUsage, source + " takes " + expected + ", not '" + found + "'"};
+  error.expected = expected;
+  error.found = found;
+  return error;
 }
 
 Result<Arguments> ParseArguments(const Command& command, std::span<const std::string> words) {
-  const std::vector<const OptionRow*> rows = RowsOf(command);
-  // All values are kept as lists: then CLI11 has nothing to convert or to complain about but a missing value.
-  std::list<std::vector<std::string>> given;
-  std::vector<const CLI::Option*> parsed;
   // CLI11 would take the next word for the value of "--base=".
   for (const std::string& word : words) {
     if (word == "--") break;
@@ -162,17 +153,21 @@ Result<Arguments> ParseArguments(const Command& command, std::span<const std::st
                    SeeHelp(command)};
     }
   }
+  // All values are kept as lists: then CLI11 has nothing to convert or to complain about but a missing value.
+  struct Given {
+    const OptionRow* row;
+    std::vector<std::string> values = {};
+    const CLI::Option* option = nullptr;
+  };
+  std::list<Given> all;
   CLI::App app;
   app.set_help_flag();
   app.allow_extras();
-  for (const OptionRow* row : rows) {
-    given.emplace_back();
-    if (IsFlag(*row)) {
-      parsed.push_back(app.add_flag(row->names)->disable_flag_override());
-    } else {
-      // Without allow_extra_args(false), CLI11 would take "[ab]*" for a list, and further words for further values.
-      parsed.push_back(app.add_option(row->names, given.back())->allow_extra_args(false)->type_name(row->value));
-    }
+  for (const OptionRow* row : RowsOf(command)) {
+    Given& given = all.emplace_back(Given{row});
+    // Without allow_extra_args(false), CLI11 would take "[ab]*" for a list, and further words for further values.
+    given.option = IsFlag(*row) ? app.add_flag(row->names)->disable_flag_override()
+                                : app.add_option(row->names, given.values)->allow_extra_args(false);
   }
   try {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
@@ -186,11 +181,8 @@ Result<Arguments> ParseArguments(const Command& command, std::span<const std::st
   }
 
   Arguments arguments;
-  auto values = given.begin();
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const OptionRow* row = rows[i];
-    std::vector<std::string>& list = *values++;
-    if (IsFlag(*row) && parsed[i]->count() > 0) list.emplace_back();
+  for (auto& [row, list, option] : all) {
+    if (IsFlag(*row) && option->count() > 0) list.emplace_back();
     std::string source = "option '--" + LongName(*row) + "'";
     if (list.empty() && row->environment) {
       if (const char* setting = std::getenv(row->environment); setting && *setting) {
@@ -230,14 +222,7 @@ std::string HelpLine(const OptionRow& row) {
     line.clear();
   }
   line.resize(kTextColumn, ' ');
-  while (!help.empty()) {
-    size_t length = help.size();
-    if (length > kWidth - kTextColumn) length = help.rfind(' ', kWidth - kTextColumn);
-    text += line + help.substr(0, length) + '\n';
-    help.erase(0, std::min(help.size(), length + 1));
-    line.assign(kTextColumn, ' ');
-  }
-  return text;
+  return text + Wrapped(help, line, std::string(kTextColumn, ' '), kWidth);
 }
 
 }  // namespace

@@ -27,11 +27,11 @@ class Arguments {
   std::vector<std::string> operands_;
 };
 
-// The options that every command has.
-const std::vector<OptionRow>& CommonOptions();
-
 // Settings come from the flag, then from the environment. Fails with kUsage.
 Result<Arguments> ParseArguments(const Command& command, std::span<const std::string> words);
+
+// "option '--keep-for' takes a time, not 'x'"; `source` is how the user said it.
+Error BadValue(const std::string& source, const std::string& expected, const std::string& found);
 
 // What `wdelta CMD --help` prints.
 std::string CommandHelp(const Command& command);

@@ -1,6 +1,5 @@
 // wdelta pack: the shippable form of a difference, of a chain of them, or of a whole checkpoint.
 #include "command.h"
-#include "names.h"
 #include "numbers.h"
 #include "options.h"
 #include "shared_options.h"
@@ -10,19 +9,14 @@ namespace wdelta {
 
 namespace {
 
-JsonObject Fields(const PackReport* report) {
+JsonObject Fields(const PackReport& report, const std::string& path) {
   JsonObject fields;
-  SetTotals(fields, report ? &report->totals : nullptr);
-  SetDeltaSize(fields, report ? &report->totals : nullptr,
-               report ? std::optional<uint64_t>(report->delta_bytes) : std::nullopt);
-  SetIdentities(fields, report ? &report->base : nullptr, report ? &report->result : nullptr);
-  fields.SetNull("path");
-  fields.SetKnownText("sha256", report ? report->sha256 : "");
+  SetTotals(fields, &report.totals);
+  SetDeltaSize(fields, &report.totals, report.delta_bytes);
+  SetIdentities(fields, &report.base, &report.result);
+  fields.Set("path", JsonValue::Known(path));
+  fields.Set("sha256", JsonValue::Known(report.sha256));
   return fields;
-}
-
-JsonObject BlankFields() {
-  return Fields(nullptr);
 }
 
 // What the inputs are depends on --base and --anchor, and a wrong guess would read gigabytes before it failed.
@@ -97,9 +91,7 @@ Result<int> Run(const Arguments& arguments, Ui& ui) {
   if (to_pipe) WD_TRY(ui.ReserveStandardOutput("-o FILE"));
 
   WD_ASSIGN(const PackReport report, Pack(request, ui.MakeContext()));
-  JsonObject fields = Fields(&report);
-  if (!to_pipe) fields.SetText("path", request.output);
-  ui.SetFields(fields);
+  ui.SetFields(Fields(report, to_pipe ? "" : request.output));
   PrintReport(report, request.output, ui);
   ui.Essential(request.output + '\n');
   return 0;
@@ -111,30 +103,23 @@ const Command kPackCommand = {
     "pack",
     "make a pack of a difference, of deltas, or of a whole checkpoint",
     "[OPTION]... -o FILE BASE NEW\n[OPTION]... -o FILE --base CKPT DELTA...\n[OPTION]... -o FILE --anchor CKPT",
-    1,
-    kAnyNumber,
+    {1, kAnyNumber},
     WithFileChoice({
         {"-o,--output", "FILE", "write the pack to FILE, or a folder of that name; '-': standard output"},
         {"--base", "CKPT", "the inputs are deltas, the first with the base CKPT; several are squashed into one"},
         {"--anchor", "", "pack the whole checkpoint, which then needs no base"},
         LevelRow(),
         {"--codec", "NAME", "code every block by this codec"},
-        {"--format",
-         "FORM",
-         "wdp, plain, or for other systems canonical, trl or skyrl",
-         nullptr,
-         {"wdp", "plain", "canonical", "trl", "skyrl"}},
-        {"--encoding",
-         "HOW",
-         "canonical: xor or overwrite; trl: indices (its first version) or raw (later ones)",
-         nullptr,
-         {"xor", "overwrite", "indices", "raw"}},
-        {"--checksum", "KIND", "canonical: xxh3-128 or adler32", nullptr, {"xxh3-128", "adler32"}},
+        Choice("--format", "FORM", "wdp, plain, or for other systems canonical, trl or skyrl",
+               {"wdp", "plain", "canonical", "trl", "skyrl"}),
+        Choice("--encoding", "HOW", "canonical: xor or overwrite; trl: indices (its first version) or raw (later ones)",
+               {"xor", "overwrite", "indices", "raw"}),
+        Choice("--checksum", "KIND", "canonical: xxh3-128 or adler32", {"xxh3-128", "adler32"}),
         {"--version-name", "NAME", "canonical, trl and skyrl: name of the result"},
         {"--base-version-name", "NAME", "canonical, trl and skyrl: name of the base"},
         {"--no-check", "", "do not decode each block again to compare it"},
     }),
-    BlankFields,
+    [] { return Fields({}, "").Blank(); },
     Run,
 };
 

@@ -1,53 +1,28 @@
 // wdelta pull: a folder follows a history.
 #include "command.h"
-#include "names.h"
 #include "numbers.h"
 #include "options.h"
-#include "transfer.h"
+#include "shared_options.h"
 #include "ui.h"
 
 namespace wdelta {
 
 namespace {
 
-JsonObject Fields(const PullReport* report) {
-  JsonObject fields;
-  SetRecord(fields, report ? &report->record : nullptr);
-  fields.SetKnownText("path", report ? report->path : "");
-  fields.SetKnownNumber("previous", report ? report->previous : std::nullopt);
-  fields.SetJson("up_to_date", !report ? "null" : report->up_to_date ? "true" : "false");
-  fields.SetJson("update_exists", !report ? "null" : report->update_exists ? "true" : "false");
-  fields.SetKnownNumber("wire_bytes", report ? std::optional(report->wire_bytes) : std::nullopt);
-  fields.SetKnownNumber("retries", report ? std::optional(report->retries) : std::nullopt);
-  fields.SetKnownNumber("lag_records", report ? std::optional(report->lag_records) : std::nullopt);
-  std::vector<std::string> rows;
-  for (const PlanStep& row : report ? report->plan : std::vector<PlanStep>{}) {
-    JsonObject item;
-    item.SetNumber("from", row.from);
-    item.SetNumber("to", row.to);
-    item.SetNumber("bytes", row.bytes);
-    item.SetNumber("missing_bytes", row.missing_bytes);
-    rows.push_back(item.Text());
-  }
-  fields.SetJson("plan", JsonArray(rows));
+JsonObject Fields(const PullReport& report) {
+  JsonObject fields = JsonRecord(report.record);
+  fields.Append(
+      {{"path", JsonValue::Known(report.path)},
+       {"previous", report.previous},
+       {"up_to_date", report.up_to_date},
+       {"update_exists", report.update_exists},
+       {"wire_bytes", report.wire_bytes},
+       {"retries", report.retries},
+       {"lag_records", report.lag_records},
+       {"plan", JsonList(report.plan, [](const auto& row) -> JsonObject {
+          return {{"from", row.from}, {"to", row.to}, {"bytes", row.bytes}, {"missing_bytes", row.missing_bytes}};
+        })}});
   return fields;
-}
-
-JsonObject BlankFields() {
-  return Fields(nullptr);
-}
-
-Result<> CallHook(const std::string& command, const std::string& folder, const PullReport& report,
-                  const Context& context) {
-  const RecordInfo& record = report.record;
-  return RunHook(command,
-                 {{"WDELTA_DIR", folder},
-                  {"WDELTA_PATH", report.path},
-                  {"WDELTA_NUMBER", std::to_string(record.number)},
-                  {"WDELTA_STEP", record.step ? std::to_string(*record.step) : ""},
-                  {"WDELTA_PREVIOUS", report.previous ? std::to_string(*report.previous) : ""},
-                  {"WDELTA_STATE", record.state}},
-                 Fields(&report).Text() + '\n', context);
 }
 
 void PrintPlan(const PullReport& report, Ui& ui) {
@@ -76,14 +51,20 @@ Result<PullRequest> RequestFrom(const Arguments& arguments, const Context& conte
   request.check = arguments.Has("check");
   request.plan = arguments.Has("plan") || arguments.Has("dry-run");
   request.allow_rollback = arguments.Has("allow-rollback");
-  if (arguments.Has("max-age")) {
-    WD_ASSIGN(request.max_age, ParseDuration(arguments.Value("max-age"), "--max-age"));
-  }
-  WD_ASSIGN(request.lock_wait, ChosenLockWait(arguments));
+  WD_ASSIGN(request.max_age, ChosenDuration(arguments, "max-age", request.max_age));
+  WD_ASSIGN(request.lock_wait, ChosenDuration(arguments, "lock-wait", request.lock_wait));
   WD_ASSIGN(request.transfer, ChosenTransfer(arguments));
   if (const std::string command = arguments.Value("exec"); !command.empty()) {
     request.hook = [command, folder = request.folder, context](const PullReport& report) {
-      return CallHook(command, folder, report, context);
+      const RecordInfo& record = report.record;
+      return RunHook(command,
+                     {{"WDELTA_DIR", folder},
+                      {"WDELTA_PATH", report.path},
+                      {"WDELTA_NUMBER", std::to_string(record.number)},
+                      {"WDELTA_STEP", record.step ? std::to_string(*record.step) : ""},
+                      {"WDELTA_PREVIOUS", report.previous ? std::to_string(*report.previous) : ""},
+                      {"WDELTA_STATE", record.state}},
+                     Fields(report).Text() + '\n', context);
     };
   }
   return request;
@@ -93,7 +74,7 @@ Result<int> Run(const Arguments& arguments, Ui& ui) {
   const Context context = ui.MakeContext();
   WD_ASSIGN(const PullRequest request, RequestFrom(arguments, context));
   WD_ASSIGN(const PullReport report, Pull(request, context));
-  ui.SetFields(Fields(&report));
+  ui.SetFields(Fields(report));
   ui.SetSeconds({{"download", report.download_seconds}, {"apply", report.apply_seconds}});
   const RecordInfo& record = report.record;
   if (report.up_to_date) {
@@ -117,8 +98,7 @@ const Command kPullCommand = {
     "pull",
     "bring a folder to a record of a history, and switch to it atomically",
     "[OPTION]... REMOTE[@REV] DIR",
-    2,
-    2,
+    {2, 2},
     WithTransfer({
         {"--in-place", "", "patch the current copy in place, and keep no other; for hosts without room for two"},
         {"--marker", "KIND", "sglang: with --in-place, maintain its .weight_sync in the copy", nullptr, {"sglang"}},
@@ -132,7 +112,7 @@ const Command kPullCommand = {
         {"--max-age", "TIME", "refuse a newest record older than TIME, e.g. 2h"},
         LockWaitRow(),
     }),
-    BlankFields,
+    [] { return Fields({}).Blank(); },
     Run,
 };
 

@@ -1,30 +1,23 @@
 // wdelta push: the next record of a history.
 #include "command.h"
-#include "names.h"
 #include "numbers.h"
 #include "options.h"
 #include "shared_options.h"
-#include "transfer.h"
 #include "ui.h"
 
 namespace wdelta {
 
 namespace {
 
-JsonObject Fields(const PushReport* report) {
-  JsonObject fields;
-  SetRecord(fields, report ? &report->record : nullptr);
-  fields.SetKnownText("base_state", report ? report->base_state : "");
-  fields.SetKnownText("base_fingerprint", report ? report->base_fingerprint : "");
-  fields.SetJson("already_there", !report ? "null" : report->already_there ? "true" : "false");
-  fields.SetKnownNumber("wire_bytes", report ? std::optional(report->wire_bytes) : std::nullopt);
-  fields.SetKnownNumber("retries", report ? std::optional(report->retries) : std::nullopt);
-  fields.SetKnownNumber("new_anchor_bytes", report ? report->new_anchor_bytes : std::nullopt);
+JsonObject Fields(const PushReport& report) {
+  JsonObject fields = JsonRecord(report.record);
+  fields.Append({{"base_state", JsonValue::Known(report.base_state)},
+                 {"base_fingerprint", JsonValue::Known(report.base_fingerprint)},
+                 {"already_there", report.already_there},
+                 {"wire_bytes", report.wire_bytes},
+                 {"retries", report.retries},
+                 {"new_anchor_bytes", report.new_anchor_bytes}});
   return fields;
-}
-
-JsonObject BlankFields() {
-  return Fields(nullptr);
 }
 
 Result<PushRequest> RequestFrom(const Arguments& arguments) {
@@ -63,7 +56,7 @@ Result<PushRequest> RequestFrom(const Arguments& arguments) {
                  "'--level' does not go with '--format canonical', whose frames others have to read"};
   }
   request.files = ChosenFiles(arguments);
-  WD_ASSIGN(request.lock_wait, ChosenLockWait(arguments));
+  WD_ASSIGN(request.lock_wait, ChosenDuration(arguments, "lock-wait", request.lock_wait));
   WD_ASSIGN(request.transfer, ChosenTransfer(arguments));
   return request;
 }
@@ -71,8 +64,7 @@ Result<PushRequest> RequestFrom(const Arguments& arguments) {
 Result<int> Run(const Arguments& arguments, Ui& ui) {
   WD_ASSIGN(const PushRequest request, RequestFrom(arguments));
   WD_ASSIGN(const PushReport report, Push(request, ui.MakeContext()));
-  JsonObject fields = Fields(&report);
-  ui.SetFields(fields);
+  ui.SetFields(Fields(report));
   ui.SetSeconds(
       {{"encode", report.pack_seconds}, {"upload", report.upload_seconds}, {"commit", report.commit_seconds}});
   const RecordInfo& record = report.record;
@@ -95,18 +87,14 @@ const Command kPushCommand = {
     "push",
     "publish a checkpoint or a pack as the next record of a history",
     "[OPTION]... SOURCE REMOTE",
-    2,
-    2,
+    {2, 2},
     WithTransfer(WithFileChoice({
         {"--step", "N", "the trainer's label for this record"},
         {"--tag", "NAME", "also give the record a name, which protects it from gc"},
         {"--base", "CKPT", "compute the delta against CKPT, which has the state of the newest record"},
         {"--mirror", "DIR", "compute it against DIR, a mirror of the newest record that each push updates"},
-        {"--keep-base",
-         "HOW",
-         "link (the default), copy or off: how to keep SOURCE as the base of the next push",
-         "WDELTA_KEEP_BASE",
-         {"link", "copy", "off"}},
+        Choice("--keep-base", "HOW", "link (the default), copy or off: how to keep SOURCE as the base of the next push",
+               {"link", "copy", "off"}, "WDELTA_KEEP_BASE"),
         {"--anchor", "", "send the whole checkpoint if there is no base"},
         {"--anchor-every", "N", "add an anchor if the last one is N records back", "WDELTA_ANCHOR_EVERY"},
         {"--rebase", "", "if the history has newer records, compute the delta against the newest"},
@@ -114,13 +102,13 @@ const Command kPushCommand = {
         {"--ready", "FILE", "wait until FILE exists before reading SOURCE"},
         {"--released", "FILE", "create FILE as soon as SOURCE may be overwritten"},
         LevelRow(),
-        {"--format", "FORM", "wdp, or canonical: versions for SGLang and Stitch", nullptr, {"wdp", "canonical"}},
-        {"--encoding", "HOW", "canonical: xor or overwrite", nullptr, {"xor", "overwrite"}},
-        {"--checksum", "KIND", "canonical: xxh3-128 or adler32", nullptr, {"xxh3-128", "adler32"}},
+        Choice("--format", "FORM", "wdp, or canonical: versions for SGLang and Stitch", {"wdp", "canonical"}),
+        Choice("--encoding", "HOW", "canonical: xor or overwrite", {"xor", "overwrite"}),
+        Choice("--checksum", "KIND", "canonical: xxh3-128 or adler32", {"xxh3-128", "adler32"}),
         {"--run", "NAME", "canonical: name of the run (the last part of REMOTE)"},
         LockWaitRow(),
     })),
-    BlankFields,
+    [] { return Fields({}).Blank(); },
     Run,
 };
 

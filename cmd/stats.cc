@@ -1,18 +1,13 @@
 // wdelta stats: how sparse is an update, where do its changes sit, what does it cost, is it within limits?
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 
 #include "command.h"
-#include "junit.h"
-#include "names.h"
 #include "numbers.h"
 #include "options.h"
 #include "shared_options.h"
 #include "stats/stats_view.h"
 #include "stats/stats_words.h"
 #include "text_file.h"
-#include "transfer.h"
 #include "ui.h"
 
 namespace wdelta {
@@ -21,35 +16,18 @@ namespace {
 
 constexpr uint64_t kDefaultTop = 20;
 
-JsonObject BlankFields() {
-  JsonObject fields;
-  SetStatsFields(fields, nullptr);
-  return fields;
-}
-
 // What changed most comes first; layers stand as they do in the model.
 std::vector<GroupRow> RowsOf(const StatsReport& report, const std::string& by) {
   std::vector<GroupRow> rows = Group(report.tensors, ParseGroupBy(by));
-  if (by == "tensor" || by == "dtype") {
-    std::stable_sort(rows.begin(), rows.end(),
-                     [](const GroupRow& a, const GroupRow& b) { return a.elements_changed > b.elements_changed; });
-  }
-  if (by == "layer") {
-    std::stable_sort(rows.begin(), rows.end(),
-                     [](const GroupRow& a, const GroupRow& b) { return NaturalLess(a.name, b.name); });
-  }
+  if (by == "layer") std::ranges::stable_sort(rows, NaturalLess, &GroupRow::name);
+  if (by == "tensor" || by == "dtype") std::ranges::stable_sort(rows, std::greater{}, &GroupRow::elements_changed);
   return rows;
 }
 
 // "0.5%" or "0.005".
 Result<double> ParseTolerance(const std::string& text) {
-  double value = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const std::string_view rest(end, static_cast<size_t>(text.data() + text.size() - end));
-  if (failed != std::errc{} || !(value >= 0) || !std::isfinite(value) || (rest != "%" && !rest.empty())) {
-    return Error{ErrorKind::kUsage, "'" + text + "' is not a tolerance", "for example '--tolerance 0.5%'"};
-  }
-  return rest == "%" ? value / 100 : value;
+  if (const std::optional<double> share = ParseQuantity(text, {{"", 1}, {"%", 0.01}})) return *share;
+  return Error{ErrorKind::kUsage, "'" + text + "' is not a tolerance", "for example '--tolerance 0.5%'"};
 }
 
 // The report, in the form that was asked for.
@@ -65,16 +43,11 @@ std::string Rendered(const StatsView& view, const std::string& format, const Tex
 // One test case for each gate and each figure that was compared; the report itself if there are none.
 std::string JunitOf(const StatsView& view) {
   std::vector<TestCase> test_cases;
-  for (const GateAnswer& answer : view.gates) {
-    TestCase test{answer.gate.text, std::nullopt};
-    if (answer.failed) test.failure = Error{ErrorKind::kConflict, GateText(answer)};
-    test_cases.push_back(std::move(test));
-  }
-  for (const FigureChange& change : view.changes) {
-    TestCase test{"unchanged " + change.name, std::nullopt};
-    if (change.failed) test.failure = Error{ErrorKind::kConflict, ChangeText(change)};
-    test_cases.push_back(std::move(test));
-  }
+  const auto add = [&](const std::string& name, bool failed, const std::string& text) {
+    test_cases.push_back({name, failed ? std::optional(Error{ErrorKind::kConflict, text}) : std::nullopt});
+  };
+  for (const GateAnswer& answer : view.gates) add(answer.gate.text, answer.failed, GateText(answer));
+  for (const FigureChange& change : view.changes) add("unchanged " + change.name, change.failed, ChangeText(change));
   if (test_cases.empty()) test_cases.push_back({"report", std::nullopt});
   return JunitText("wdelta stats", test_cases);
 }
@@ -98,11 +71,7 @@ Result<StatsRequest> ReadRequest(const Arguments& arguments) {
   request.files = ChosenFiles(arguments);
   WD_ASSIGN(request.transfer, ChosenTransfer(arguments));
   for (const std::string& subject : request.subjects) {
-    if (IsRemoteName(subject)) {
-      WD_TRY(CheckRemoteName(subject));
-    } else {
-      WD_TRY(CheckName(subject));
-    }
+    if (!IsRemoteName(subject)) WD_TRY(CheckName(subject));
   }
   WD_TRY(CheckOneStandardInput(request.subjects));
   if (!request.base.empty()) WD_TRY(CheckCheckpointName(request.base, "--base"));
@@ -156,9 +125,7 @@ Result<int> Run(const Arguments& arguments, Ui& ui) {
   }
   if (arguments.Has("compare")) view.changes = CompareWithEarlier(report, earlier, tolerance);
 
-  JsonObject fields;
-  SetStatsFields(fields, &view);
-  ui.SetFields(fields);
+  ui.SetFields(StatsFields(view));
   if (format != "json") {
     const std::string text = Rendered(view, format, {to_file ? 0 : ui.TableWidth(), ui.colour() && !to_file});
     if (to_file) {
@@ -183,21 +150,14 @@ const Command kStatsCommand = {
     "stats",
     "report how sparse updates are; check them against limits",
     "[OPTION]... BASE NEW\n[OPTION]... [--base CKPT] DELTA...\n[OPTION]... REMOTE[@REV|@A..B]",
-    1,
-    kAnyNumber,
+    {1, kAnyNumber},
     WithTransfer(WithFileChoice({
         {"--base", "CKPT", "the checkpoint that a delta was made from: it can then be read in full"},
-        {"--by",
-         "WHAT",
-         "one row for each tensor, layer (the default), module or dtype; of records: step",
-         nullptr,
-         {"tensor", "layer", "module", "dtype", "step"}},
+        Choice("--by", "WHAT", "one row for each tensor, layer (the default), module or dtype; of records: step",
+               {"tensor", "layer", "module", "dtype", "step"}),
         {"--top", "N", "for people: at most N rows of a kind, 20 unless given; 0: all"},
-        {"--format",
-         "FORM",
-         "human, json, jsonl, md, csv, html or svg",
-         nullptr,
-         {"human", "json", "jsonl", "md", "csv", "html", "svg"}},
+        Choice("--format", "FORM", "human, json, jsonl, md, csv, html or svg",
+               {"human", "json", "jsonl", "md", "csv", "html", "svg"}),
         {"-o,--output", "FILE", "write the report to FILE"},
         {"--compare-encodings", "", "also show the size of the delta at every level, and as others would send it"},
         {"--fail-if",
@@ -210,7 +170,7 @@ const Command kStatsCommand = {
         {"--tolerance", "P", "exit with 1 if a share differs from the earlier report by more than P, such as 0.5%"},
         {"--junit", "FILE", "write a JUnit report to FILE, one test case for each gate and each figure compared"},
     })),
-    BlankFields,
+    BlankStatsFields,
     Run,
 };
 

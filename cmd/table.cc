@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace wdelta {
 
@@ -38,6 +39,25 @@ std::string ShortenMiddle(std::string_view text, size_t width) {
          std::string(text.substr(CharacterOffset(text, length - tail)));
 }
 
+std::string Wrapped(std::string_view text, const std::string& first, const std::string& next, size_t width) {
+  std::string lines, line = first;
+  bool is_fresh = true;
+  if (width == 0 || DisplayWidth(first) + DisplayWidth(text) <= width) return first + std::string(text) + '\n';
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find(' ', at), text.size());
+    const std::string_view word = text.substr(at, end - at);
+    if (!is_fresh && DisplayWidth(line) + 1 + DisplayWidth(word) > width) {
+      lines += line + '\n';
+      line = next;
+      is_fresh = true;
+    }
+    line.append(is_fresh ? "" : " ").append(word);
+    is_fresh = false;
+    at = end + 1;
+  }
+  return lines + line + '\n';
+}
+
 std::string ShareBar(double share, size_t width) {
   if (!(share > 0)) return "";
   const auto filled = static_cast<size_t>(std::lround(std::min(share, 1.0) * static_cast<double>(width)));
@@ -54,14 +74,23 @@ std::string BlockBar(double share, size_t width) {
   return bar + kEighths[filled % 8];
 }
 
-std::string Table::Text(size_t width) const {
+std::vector<size_t> Table::ColumnWidths() const {
   std::vector<size_t> widths;
   for (const Column& column : columns_) widths.push_back(DisplayWidth(column.title));
   for (const auto& row : rows_) {
     for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], DisplayWidth(row[i]));
   }
-  size_t total = kIndent + kGap * (columns_.size() - 1);
-  for (const size_t column_width : widths) total += column_width;
+  return widths;
+}
+
+size_t Table::Width() const {
+  const std::vector<size_t> widths = ColumnWidths();
+  return std::accumulate(widths.begin(), widths.end(), kIndent + kGap * (columns_.size() - 1));
+}
+
+std::string Table::Text(size_t width) const {
+  std::vector<size_t> widths = ColumnWidths();
+  const size_t total = Width();
   if (width != 0 && total > width) {
     for (size_t i = 0; i < columns_.size(); ++i) {
       if (!columns_[i].shrinks) continue;

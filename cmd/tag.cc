@@ -2,18 +2,12 @@
 #include "command.h"
 #include "numbers.h"
 #include "options.h"
-#include "transfer.h"
+#include "shared_options.h"
 #include "ui.h"
 
 namespace wdelta {
 
 namespace {
-
-JsonObject BlankFields() {
-  JsonObject fields;
-  SetRecord(fields, nullptr);
-  return fields;
-}
 
 Result<int> Run(const Arguments& arguments, Ui& ui) {
   TagRequest request;
@@ -24,9 +18,7 @@ Result<int> Run(const Arguments& arguments, Ui& ui) {
   request.remove = arguments.Has("delete");
   WD_ASSIGN(request.transfer, ChosenTransfer(arguments));
   WD_ASSIGN(const RecordInfo record, TagRecord(request, ui.MakeContext()));
-  JsonObject fields;
-  SetRecord(fields, &record);
-  ui.SetFields(fields);
+  ui.SetFields(JsonRecord(record));
   ui.Report("tag '" + TerminalText(request.name) + (request.remove ? "' removed from " : "' is ") + RecordName(record) +
             ", state " + ShortId(record.state) + '\n');
   ui.Essential(std::to_string(record.number) + '\n');
@@ -39,13 +31,12 @@ const Command kTagCommand = {
     "tag",
     "give a record a name, which protects it from gc",
     "[OPTION]... REMOTE[@REV] NAME",
-    2,
-    2,
+    {2, 2},
     WithTransfer({
         {"--force", "", "move a name from another record"},
         {"--delete", "", "remove the name"},
     }),
-    BlankFields,
+    [] { return JsonRecord({}).Blank(); },
     Run,
 };
 

@@ -4,9 +4,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+
+#include "json_fields.h"
+#include "markup.h"
 
 namespace wdelta {
 
@@ -27,6 +31,10 @@ int WriteAndClose(int descriptor, std::string_view text, bool sync) {
   if (!failed && sync && fsync(descriptor) != 0) failed = errno;
   if (close(descriptor) != 0 && !failed) failed = errno;
   return failed;
+}
+
+std::string XmlText(std::string_view text) {
+  return EscapeMarkup(TerminalText(text));
 }
 
 }  // namespace
@@ -58,6 +66,22 @@ Result<> WriteTextFile(const std::string& path, std::string_view text) {
   if (!failed) return {};
   unlink(temporary.c_str());
   return CannotWrite(path, failed);
+}
+
+std::string JunitText(const std::string& suite, const std::vector<TestCase>& test_cases) {
+  const auto failures = std::ranges::count_if(test_cases, [](auto& test) { return test.failure.has_value(); });
+  std::string text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"" + XmlText(suite) + "\" tests=\"" +
+                     std::to_string(test_cases.size()) + "\" failures=\"" + std::to_string(failures) + "\">\n";
+  for (const TestCase& test : test_cases) {
+    text += "  <testcase classname=\"" + XmlText(suite) + "\" name=\"" + XmlText(test.name) + '"';
+    if (!test.failure) {
+      text += "/>\n";
+      continue;
+    }
+    text += ">\n    <failure type=\"" + std::string(WordsFor(test.failure->kind).name) + "\" message=\"" +
+            XmlText(test.failure->message) + "\">" + XmlText(test.failure->hint) + "</failure>\n  </testcase>\n";
+  }
+  return text + "</testsuite>\n";
 }
 
 }  // namespace wdelta

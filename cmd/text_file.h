@@ -1,8 +1,10 @@
 // Small text files that a command leaves for other programs: --report and --junit.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "wdelta.h"
 
@@ -14,5 +16,13 @@ Result<> WriteTextFile(const std::string& path, std::string_view text);
 
 // All of `text` to a descriptor; 0, or the errno.
 int WriteAll(int descriptor, std::string_view text);
+
+// The report that CI systems read: one test case for each thing that was checked.
+struct TestCase {
+  std::string name;
+  std::optional<Error> failure;
+};
+// An XML document. Names may hold any bytes: what XML cannot carry is shown as an escape.
+std::string JunitText(const std::string& suite, const std::vector<TestCase>& test_cases);
 
 }  // namespace wdelta

@@ -34,39 +34,17 @@ ProgressStyle ChooseProgress(const std::string& how, bool quiet) {
   return IsCapableTerminal(STDERR_FILENO) ? ProgressStyle::kTerminal : ProgressStyle::kPlain;
 }
 
+constexpr int kReaderIsGone = 141;                              // the exit code, as if SIGPIPE had done it
+constexpr const char* kStandardOutputName = "standard output";  // the path of such an error
+
+// The one place where a failure becomes a number.
+int ExitCode(const Error& error) {
+  if (error.kind == ErrorKind::kInterrupted && StopSignal() != 0) return 128 + StopSignal();
+  const bool of_output = error.kind == ErrorKind::kLocalIo && error.path == kStandardOutputName;
+  return of_output && StandardOutputIsAbandoned() ? kReaderIsGone : WordsFor(error.kind).exit_code;
+}
+
 }  // namespace
-
-std::string_view ErrorKindName(ErrorKind kind) {
-  switch (kind) {
-    case ErrorKind::kUsage:
-      return "usage";
-    case ErrorKind::kNotFound:
-      return "not_found";
-    case ErrorKind::kIntegrity:
-      return "integrity";
-    case ErrorKind::kConflict:
-      return "conflict";
-    case ErrorKind::kBusy:
-      return "busy";
-    case ErrorKind::kTransient:
-      return "transient";
-    case ErrorKind::kDenied:
-      return "denied";
-    case ErrorKind::kLocalIo:
-      return "local_io";
-    case ErrorKind::kRefused:
-      return "refused";
-    case ErrorKind::kHook:
-      return "hook";
-    case ErrorKind::kInterrupted:
-      return "signal";
-  }
-  return "local_io";
-}
-
-bool IsRetryable(ErrorKind kind) {
-  return kind == ErrorKind::kBusy || kind == ErrorKind::kTransient || kind == ErrorKind::kInterrupted;
-}
 
 ResultForm WantedForm(bool json, const std::string& report, const std::string& format, const std::string& output) {
   if (format != "json") return {json, report};
@@ -167,34 +145,27 @@ std::string Ui::Envelope(const std::optional<Error>& error, int exit_code) const
   }
   for (const auto& [phase, duration] : phases_) seconds.SetReal(phase, duration);
   seconds.SetReal("total", total);
-  std::vector<std::string> notes;
-  for (const std::string& note : notes_) notes.push_back(JsonString(note));
 
-  JsonObject object;
-  object.SetText("schema", "wdelta." + (command_.empty() ? "usage" : command_) + "/1");
-  object.SetFlag("ok", !error);
-  object.SetNumber("exit_code", static_cast<uint64_t>(exit_code));
-  object.SetKnownText("command", command_);
-  object.SetJson("seconds", seconds.Text());
-  object.SetJson("notes", JsonArray(notes));
+  JsonObject object = {{"schema", "wdelta." + (command_.empty() ? "usage" : command_) + "/1"},
+                       {"ok", !error},
+                       {"exit_code", exit_code},
+                       {"command", JsonValue::Known(command_)},
+                       {"seconds", seconds},
+                       {"notes", notes_}};
   object.Append(fields_);
-  if (error) {
-    object.SetJson("error", JsonError(*error, ErrorKindName(error->kind), IsRetryable(error->kind)));
-  } else {
-    object.SetNull("error");
-  }
+  object.Set("error", error ? JsonError(*error) : JsonValue());
   return object.Text() + '\n';
 }
 
-int Ui::Finish(const Result<int>& result, int (*exit_code_of)(const Error&)) {
+int Ui::Finish(const Result<int>& result) {
   if (progress_) progress_->Clear();
   std::optional<Error> error;
   if (!result.ok()) error = result.error();
-  int exit_code = error ? exit_code_of(*error) : *result;
+  int exit_code = error ? ExitCode(*error) : *result;
   // The first failure counts.
   const auto fail = [&](Error failure) {
     if (error) return;
-    exit_code = exit_code_of(failure);
+    exit_code = ExitCode(failure);
     error = std::move(failure);
   };
   const auto check_output = [&] {

@@ -30,13 +30,6 @@ struct ResultForm {
 };
 ResultForm WantedForm(bool json, const std::string& report, const std::string& format, const std::string& output);
 
-// The word for a kind of failure in JSON: "not_found". `retryable`: the same command may work later.
-std::string_view ErrorKindName(ErrorKind kind);
-bool IsRetryable(ErrorKind kind);
-
-inline constexpr int kReaderIsGone = 141;                              // the exit code, as if SIGPIPE had done it
-inline constexpr const char* kStandardOutputName = "standard output";  // the path of such an error
-
 class Ui {
  public:
   // `command` is empty when none was recognized.
@@ -70,8 +63,8 @@ class Ui {
   void SetSeconds(const std::vector<std::pair<std::string, double>>& phases) { phases_ = phases; }
 
   // Says how the command ended, on standard error, in the JSON object and in the --report. A result that could not be
-  // written is itself a failure, and all three say so. Returns the exit code: the answer, or `exit_code_of` the error.
-  int Finish(const Result<int>& result, int (*exit_code_of)(const Error&));
+  // written is itself a failure, and all three say so. Returns the exit code: the answer, or the number of the error.
+  int Finish(const Result<int>& result);
 
  private:
   std::string Envelope(const std::optional<Error>& error, int exit_code) const;

@@ -1,43 +1,26 @@
 // wdelta verify: is this checkpoint, pack, delta, pulled folder or history whole and what it claims to be?
-#include <optional>
-
 #include "command.h"
-#include "junit.h"
-#include "names.h"
 #include "numbers.h"
 #include "options.h"
 #include "shared_options.h"
 #include "text_file.h"
-#include "transfer.h"
 #include "ui.h"
 
 namespace wdelta {
 
 namespace {
 
-JsonObject BlankFields() {
-  JsonObject fields;
-  fields.SetNull("targets");
-  return fields;
-}
-
-std::string JsonTarget(const std::string& target, const Result<VerifyReport>& result) {
-  const VerifyReport* report = result.ok() ? &*result : nullptr;
-  JsonObject object;
-  object.SetText("target", target);
-  object.SetFlag("ok", result.ok());
-  object.SetKnownText("kind", report ? report->kind : "");
-  object.SetKnownText("state", report ? report->identity.state : "");
-  object.SetKnownText("fingerprint", report ? report->identity.fingerprint : "");
-  object.SetKnownNumber("tensors_total", report ? std::optional(report->tensors_total) : std::nullopt);
-  object.SetKnownNumber("bytes_total", report ? std::optional(report->bytes_total) : std::nullopt);
-  if (report) {
-    object.SetNull("error");
-  } else {
-    const Error& error = result.error();
-    object.SetJson("error", JsonError(error, ErrorKindName(error.kind), IsRetryable(error.kind)));
-  }
-  return object.Text();
+JsonObject JsonTarget(const std::string& target, const Result<VerifyReport>& result) {
+  const VerifyReport report = result.ok() ? *result : VerifyReport{};
+  JsonObject figures = {{"kind", JsonValue::Known(report.kind)},
+                        {"state", JsonValue::Known(report.identity.state)},
+                        {"fingerprint", JsonValue::Known(report.identity.fingerprint)},
+                        {"tensors_total", report.tensors_total},
+                        {"bytes_total", report.bytes_total}};
+  JsonObject object = {{"target", target}, {"ok", result.ok()}};
+  object.Append(result.ok() ? figures : figures.Blank());
+  object.Set("error", result.ok() ? JsonValue() : JsonError(result.error()));
+  return object;
 }
 
 void PrintTarget(const std::string& target, const Result<VerifyReport>& result, bool quick, Ui& ui) {
@@ -111,7 +94,7 @@ Result<int> Run(const Arguments& arguments, Ui& ui) {
     return Error{ErrorKind::kUsage, "--against '-' can be read only once, and there are several targets"};
   }
 
-  std::vector<std::string> targets;
+  std::vector<JsonObject> targets;
   std::vector<TestCase> test_cases;
   std::optional<Error> first_failure;
   for (const std::string& target : arguments.operands()) {
@@ -126,9 +109,7 @@ Result<int> Run(const Arguments& arguments, Ui& ui) {
     if (!first_failure) first_failure = result.error();
     if (result.error().kind == ErrorKind::kInterrupted) break;
   }
-  JsonObject fields;
-  fields.SetJson("targets", JsonArray(targets));
-  ui.SetFields(fields);
+  ui.SetFields({{"targets", targets}});
   if (arguments.Has("junit")) WD_TRY(WriteTextFile(arguments.Value("junit"), JunitText("wdelta verify", test_cases)));
   if (first_failure) return *first_failure;
   return 0;
@@ -140,15 +121,14 @@ const Command kVerifyCommand = {
     "verify",
     "verify checkpoints, packs, deltas and histories",
     "[OPTION]... TARGET...",
-    1,
-    kAnyNumber,
+    {1, kAnyNumber},
     WithTransfer(WithFileChoice({
         {"--against", "X",
          "also compare a checkpoint with its pack, another checkpoint or REMOTE@REV, or a delta with its base"},
         {"--quick", "", "check only the structure, and read no tensor data"},
         {"--junit", "FILE", "write a JUnit report to FILE, one test case for each target"},
     })),
-    BlankFields,
+    [] { return NullFields({"targets"}); },
     Run,
 };
 

@@ -6,6 +6,8 @@
 // are read in full: then each tensor has a tally, and exponents, steps and movers are filled.
 #pragma once
 
+#include <map>
+
 #include "reports.h"
 
 namespace wdelta {
@@ -23,17 +25,20 @@ struct TensorPlace {
 };
 WDELTA_EXPORT TensorPlace PlaceOf(std::string_view tensor_name);
 
-// What reading both sides of a tensor tells beside the number of changed elements. A row is a run of the last
-// dimension.
-struct TensorTally {
-  uint64_t rows_total = 0, rows_touched = 0;
-  std::vector<bool> expert_touched;  // of a tensor that stacks all experts of a layer: one for each
-  uint64_t nan = 0, inf = 0;         // in the new tensor
+// What reading both sides of a tensor, or of a part of one, tells about its elements as numbers.
+struct NumberTally {
+  uint64_t nan = 0, inf = 0;  // in the new tensor
   uint64_t base_nan = 0, base_inf = 0;
   // The element whose number changed most, among finite ones; zero if none did.
   double largest_change = 0, largest_before = 0, largest_after = 0;
   uint64_t largest_at = 0;    // its index in the tensor
   double squared_change = 0;  // sum of (new - old)^2 over finite elements
+};
+
+// What it tells beside the number of changed elements. A row is a run of the last dimension.
+struct TensorTally : NumberTally {
+  uint64_t rows_total = 0, rows_touched = 0;
+  std::vector<bool> expert_touched;  // of a tensor that stacks all experts of a layer: one for each
 };
 
 struct TensorStats : TensorChange {
@@ -113,7 +118,8 @@ WDELTA_EXPORT Result<StatsReport> Stats(const StatsRequest& request, const Conte
 
 // A condition that must not be true: "sparsity<0.97", "delta_bytes>200MB", "changed(model.embed_tokens.*)>0".
 struct Gate {
-  enum class Relation { kLess, kLessOrEqual, kMore, kMoreOrEqual, kEqual, kNotEqual };
+  // A bit for each of less, equal and more: which of them fulfil it.
+  enum class Relation { kLess = 1, kEqual = 2, kLessOrEqual = 3, kMore = 4, kNotEqual = 5, kMoreOrEqual = 6 };
   std::string text;     // as it was given
   std::string figure;   // "sparsity"
   std::string pattern;  // shell pattern on names of tensors; empty: the whole model
@@ -130,18 +136,15 @@ struct GateAnswer {
   std::string where;  // the record that was measured, if there are several
   bool failed = false;
 };
-// kUsage if this report does not have the figure, kNotFound if the pattern fits no tensor. Of several records the one
-// that is furthest over the limit is measured.
+// kUsage if this report does not have the figure, kNotFound if the pattern matches no tensor. Of several records the
+// one that is furthest over the limit is measured.
 WDELTA_EXPORT Result<GateAnswer> CheckGate(const Gate& gate, const StatsReport& report);
 
 // ---- Comparing with an earlier report
 // ---------------------------------------------------------------------------------
 
-// What a report that --json or --report wrote says of itself.
-struct EarlierFigures {
-  std::optional<uint64_t> elements_total, elements_changed, bytes_total, delta_bytes, tensors_total, tensors_changed,
-      tensors_added, tensors_removed, nan, inf;
-};
+// What a report that --json or --report wrote says of itself: the figures that are compared, as far as it has them.
+using EarlierFigures = std::map<std::string, double, std::less<>>;
 WDELTA_EXPORT Result<EarlierFigures> ReadEarlierReport(const std::string& path);
 
 struct FigureChange {

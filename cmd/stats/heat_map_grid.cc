@@ -62,10 +62,9 @@ HeatGrid OutsideOfLayers(const std::map<std::string, Tensors>& modules) {
     cells.back().name = module;
   }
   if (cells.size() > kMostOutside) {
-    std::stable_sort(cells.begin(), cells.end(),
-                     [](const GroupRow& a, const GroupRow& b) { return a.elements_changed > b.elements_changed; });
+    std::ranges::stable_sort(cells, std::greater{}, &GroupRow::elements_changed);
     cells.resize(kMostOutside);
-    std::sort(cells.begin(), cells.end(), [](const GroupRow& a, const GroupRow& b) { return a.name < b.name; });
+    std::ranges::sort(cells, {}, &GroupRow::name);
   }
   HeatGrid grid{.outside = true, .columns = {""}, .cells = std::move(cells)};
   for (const GroupRow& cell : grid.cells) grid.rows.push_back(cell.name);
@@ -86,8 +85,7 @@ HeatGrids ArrangeForHeatMap(const StatsReport& report) {
   // The stack with most layers is the model; others are its eyes and ears. Equals stay in order of their names.
   std::vector<std::map<std::string, Stack>::const_iterator> order;
   for (auto at = stacks.cbegin(); at != stacks.cend(); ++at) order.push_back(at);
-  std::stable_sort(order.begin(), order.end(),
-                   [](const auto& a, const auto& b) { return a->second.size() > b->second.size(); });
+  std::ranges::stable_sort(order, std::greater{}, [](const auto& stack) { return stack->second.size(); });
   HeatGrids arranged;
   for (const auto& stack : order) {
     if (arranged.grids.size() == kMostStacks) break;

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "markup.h"
 #include "stats/heat_map.h"
@@ -13,55 +12,22 @@ namespace wdelta {
 namespace {
 
 constexpr double kMargin = 28, kBetween = 26;
-constexpr double kPi = 3.14159265358979323846;
 
-struct Colour {
-  double red, green, blue;  // linear light, 0 to 1
-  bool Exists() const { return std::min({red, green, blue}) >= 0 && std::max({red, green, blue}) <= 1; }
-};
-
-// OKLab is made so that equal steps of lightness look equal.
-Colour FromOklch(double lightness, double chroma, double hue_degrees) {
-  const double a = chroma * std::cos(hue_degrees * kPi / 180), b = chroma * std::sin(hue_degrees * kPi / 180);
-  const double l = std::pow(lightness + 0.3963377774 * a + 0.2158037573 * b, 3);
-  const double m = std::pow(lightness - 0.1055613458 * a - 0.0638541728 * b, 3);
-  const double s = std::pow(lightness - 0.0894841775 * a - 1.2914855480 * b, 3);
-  return {4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s,
-          -1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s,
-          -0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s};
-}
-
-// Pale yellow at 0, deep blue at 1. Where a screen cannot show so much colour it gets less, but never another
-// lightness.
-Colour Ramp(double position) {
-  const double lightness = 0.955 - 0.655 * position, hue = 104 + 166 * position;
-  for (double chroma = 0.075 + 0.04 * std::sin(kPi * position);; chroma -= 0.002) {
-    const Colour colour = FromOklch(lightness, chroma, hue);
-    if (colour.Exists() || chroma <= 0) return colour;
-  }
-}
-
-std::string Hex(const Colour& colour) {
-  const auto level = [](double light) {
-    const double bent = light <= 0.0031308 ? 12.92 * light : 1.055 * std::pow(light, 1 / 2.4) - 0.055;
-    return static_cast<int>(std::lround(255 * bent));
-  };
-  return fmt::format("#{:02x}{:02x}{:02x}", level(colour.red), level(colour.green), level(colour.blue));
-}
-
-// Black or white, whichever reads better on it; the better one always has more than 4.5 to 1.
-const char* InkOn(const Colour& colour) {
-  const double luminance = 0.2126 * colour.red + 0.7152 * colour.green + 0.0722 * colour.blue;
-  return (luminance + 0.05) / 0.05 >= 1.05 / (luminance + 0.05) ? "#000" : "#fff";
-}
+// Pale yellow to deep blue, in OKLCh, which is made so that equal steps of lightness look equal: lightness from 0.955
+// to 0.3, hue from 104 to 270 degrees, and as much chroma, from 0.075 over 0.115 to 0.075, as a screen can show.
+constexpr const char* kRamp[kHeatSteps] = {"#f8f3b9", "#e8edae", "#d7e6a5", "#c6df9e", "#b3d998", "#9fd294",
+                                           "#8bcb92", "#75c491", "#5fbc91", "#47b492", "#2cac93", "#08a394",
+                                           "#059893", "#088d90", "#02838e", "#08788a", "#046e86", "#016582",
+                                           "#015b7e", "#02507a", "#124672", "#1a3d68", "#1e335e", "#1f2a53"};
+// Black reads better on those before this one, white on the others; the better one always has more than 4.5 to 1.
+constexpr int kFirstWithWhiteInk = 15;
 
 std::string StepColours(bool much_is_dark) {
   std::string style;
   for (int step = 0; step < kHeatSteps; ++step) {
-    const double position = static_cast<double>(step) / (kHeatSteps - 1);
-    const Colour colour = Ramp(much_is_dark ? position : 1 - position);
-    style +=
-        fmt::format(".heat .h{} rect{{fill:{}}}.heat .h{} text{{fill:{}}}\n", step, Hex(colour), step, InkOn(colour));
+    const int colour = much_is_dark ? step : kHeatSteps - 1 - step;
+    style += fmt::format(".heat .h{0} rect{{fill:{1}}}.heat .h{0} text{{fill:{2}}}\n", step, kRamp[colour],
+                         colour < kFirstWithWhiteInk ? "#000" : "#fff");
   }
   return style;
 }

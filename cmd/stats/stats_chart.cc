@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "markup.h"
+#include "numbers.h"
 #include "table.h"
 
 namespace wdelta {
@@ -92,17 +93,14 @@ LogScale LogScaleAround(const std::vector<double>& shares) {
 }
 
 Ticks ByteTicks(uint64_t most) {
-  static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  const auto value = static_cast<double>(std::max<uint64_t>(most, 1));
-  double unit = 1;
-  size_t name = 0;
-  for (; value / unit >= 1024; ++name) unit *= 1024;
+  const auto [value, power] = ScaledDown(static_cast<double>(std::max<uint64_t>(most, 1)), 1024, 1024);
+  const double unit = std::pow(1024, power);
   // A quarter of the largest, rounded up, gives three to five lines; there is no half byte.
-  const double step = std::max(RoundAbove(value / unit / 4), unit == 1 ? 1.0 : 0.0);
+  const double step = std::max(RoundAbove(value / 4), power == 0 ? 1.0 : 0.0);
   Ticks ticks;
   for (double count = step;; count += step) {
-    ticks.emplace_back(count * unit, fmt::format("{:.4g} {}", count, kUnits[name]));
-    if (count * unit >= value * (1 - kSlack)) return ticks;
+    ticks.emplace_back(count * unit, fmt::format("{:.4g} {}", count, kByteUnits[power]));
+    if (count >= value * (1 - kSlack)) return ticks;
   }
 }
 

@@ -1,14 +1,12 @@
 // `stats` as GitHub flavoured Markdown, fit for the summary of a CI job: what must not be missed comes first, long
 // tables are folded, and the whole stays below what such a summary takes (1 MiB, with room for other steps).
-#include "stats/stats_markdown_text.h"
+#include "markup.h"
 #include "stats/stats_parts.h"
 #include "table.h"
 
 namespace wdelta {
 
 namespace {
-
-using Kind = PartColumn::Kind;
 
 constexpr size_t kMostBytes = 900 * 1024;
 constexpr size_t kFoldedFrom = 20;      // rows

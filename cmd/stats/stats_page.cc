@@ -12,8 +12,6 @@ namespace wdelta {
 
 namespace {
 
-using Kind = PartColumn::Kind;
-
 constexpr uint64_t kMostRows = 5000;    // enough for every tensor of most models; a browser still sorts them at once
 constexpr uint64_t kMostOfAKind = 200;  // of added tensors, of files and so on
 constexpr uint64_t kMostOnPaper = 100;  // as the style sheet has it

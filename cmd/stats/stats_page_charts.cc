@@ -119,7 +119,7 @@ std::string RecordSection(const StatsReport& report) {
   std::string note =
       "Share: elements changed against the record before, of all elements of the model, on a logarithmic scale. "
       "Bytes: the size of that delta.";
-  if (std::any_of(records.begin(), records.end(), [](const auto& record) { return record.info.anchor_bytes; })) {
+  if (std::ranges::any_of(records, [](const auto& record) { return record.info.anchor_bytes.has_value(); })) {
     note += " A triangle marks a record with an anchor, the whole model, whose bytes are not drawn.";
   }
   if (records.size() > kMostRecords) {

@@ -5,9 +5,6 @@ namespace wdelta {
 
 namespace {
 
-using Kind = PartColumn::Kind;
-using Room = PartColumn::Room;
-
 double ShareOf(const GroupRow& row) {
   return PartOf(row.elements_changed, row.elements);
 }
@@ -24,14 +21,13 @@ std::string ShareText(const RecordInfo& info, const PartChoice& choice) {
 }  // namespace
 
 StatsPart RowsPart(const StatsView& view, const PartChoice& choice) {
-  StatsPart part;
-  const auto largest = std::max_element(view.rows.begin(), view.rows.end(),
-                                        [](const GroupRow& a, const GroupRow& b) { return ShareOf(a) < ShareOf(b); });
+  const auto largest = std::ranges::max_element(view.rows, {}, [](const GroupRow& row) { return ShareOf(row); });
   // A table of zeros tells nothing that the totals have not.
-  if (largest == view.rows.end() || ShareOf(*largest) == 0) return part;
+  if (largest == view.rows.end() || ShareOf(*largest) == 0) return {};
   const double largest_share = ShareOf(*largest);
   const auto any = [&](uint64_t GroupRow::*figure) {
-    return std::any_of(view.rows.begin(), view.rows.end(), [&](const GroupRow& row) { return row.*figure > 0; });
+    return std::ranges::any_of(
+        view.rows, [&](uint64_t count) { return count > 0; }, figure);
   };
   const bool is_tensor = view.by == "tensor", has_experts = any(&GroupRow::experts_total);
   const bool has_rows = view.report.has_tallies() && any(&GroupRow::rows_total);
@@ -45,9 +41,8 @@ StatsPart RowsPart(const StatsView& view, const PartChoice& choice) {
     return [&choice, figure](const GroupRow& row) { return choice.Count(row.*figure); };
   };
 
-  part.title = "by " + view.by;
-  SetTable<GroupRow>(
-      part, view.rows, choice,
+  StatsPart part = TablePart<GroupRow>(
+      "by " + view.by, view.rows, choice,
       {{{is_tensor ? "name" : view.by, Kind::kName}, [](auto& row) { return row.name; }},
        {{"change", Kind::kWord, Room::kPage},
         [&](auto& row) { return std::string(ChangeName(tensors.at(row.name)->kind)); },
@@ -91,22 +86,19 @@ StatsPart RowsPart(const StatsView& view, const PartChoice& choice) {
 }
 
 StatsPart RecordsPart(const StatsReport& report, const PartChoice& choice) {
-  StatsPart part;
-  if (report.records.empty()) return part;
+  if (report.records.empty()) return {};
   const RecordSummary summary = SummaryOf(report.records);
   const double most_share = summary.most_share ? ShareOf(summary.most_share->info) : 0;
   const uint64_t most_bytes = summary.most_bytes ? *summary.most_bytes->info.delta_bytes : 0;
-  const bool has_steps = std::any_of(report.records.begin(), report.records.end(),
-                                     [](const StatsRecord& record) { return record.info.step.has_value(); });
+  const bool has_steps = std::ranges::any_of(report.records, [](auto& record) { return record.info.step.has_value(); });
   const bool is_history = report.subject == StatsSubject::kHistory;
   // Of a long history the newest are wanted first.
   std::span<const StatsRecord> records(report.records);
-  part.more_before = is_history && choice.top != 0 && records.size() > choice.top;
-  if (part.more_before) records = records.last(choice.top);
+  const bool more_before = is_history && choice.top != 0 && records.size() > choice.top;
+  if (more_before) records = records.last(choice.top);
 
-  part.title = is_history ? "by record" : "by delta";
-  SetTable<StatsRecord>(
-      part, records, choice,
+  StatsPart part = TablePart<StatsRecord>(
+      is_history ? "by record" : "by delta", records, choice,
       {{{is_history ? "number" : "delta", is_history ? Kind::kFigure : Kind::kName},
         [](auto& record) { return record.name; }},
        {{"step", Kind::kFigure},
@@ -128,6 +120,7 @@ StatsPart RecordsPart(const StatsReport& report, const PartChoice& choice) {
        {{"anchor bytes", Kind::kFigure, Room::kPage},
         [](auto& record) { return record.info.anchor_bytes ? Grouped(*record.info.anchor_bytes) : "-"; }}});
   part.more = report.records.size() - part.rows.size();
+  part.more_before = more_before;
   part.legend.emplace_back("changed: of all elements; full bars: the largest share, the most bytes");
   part.legend.emplace_back("ratio: bytes of all tensors / bytes of the delta");
   return part;

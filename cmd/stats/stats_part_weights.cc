@@ -7,9 +7,6 @@ namespace wdelta {
 
 namespace {
 
-using Kind = PartColumn::Kind;
-using Room = PartColumn::Room;
-
 constexpr uint64_t kTailPart = 1000;  // a tail is folded while it holds less than one of so many
 
 // How many rows at the front hold hardly anything together. A single one is not worth a word for several.
@@ -43,14 +40,13 @@ std::string PlaceText(const TensorStats& tensor) {
 }  // namespace
 
 StatsPart ExponentPart(const ExponentTable& table, const PartChoice& choice) {
-  StatsPart part;
   const auto count = [](const ExponentRow& row) { return row.elements; };
   uint64_t total = table.tiny.elements + table.special.elements, changed = table.tiny.elements_changed;
   for (const ExponentRow& row : table.rows) {
     total += row.elements;
     changed += row.elements_changed;
   }
-  if (changed + table.special.elements_changed == 0) return part;
+  if (changed + table.special.elements_changed == 0) return {};
   const auto& rows = table.rows;
   const size_t low = TailLength(rows.begin(), rows.end(), total, count);
   const size_t high = low == rows.size() ? 0 : TailLength(rows.rbegin(), rows.rend() - low, total, count);
@@ -76,26 +72,23 @@ StatsPart ExponentPart(const ExponentTable& table, const PartChoice& choice) {
   const auto share = [](const LabelledRow& row) { return PartOf(row.elements_changed, row.elements); };
   double largest = 0;
   for (const LabelledRow& row : shown) largest = std::max(largest, share(row));
-  part.title = "by exponent, " + table.dtype;
-  part.explanation = "from 2^e: weights of the base with 2^e <= abs(w) < 2^(e+1)";
-  SetTable<LabelledRow>(
-      part, shown, choice.WithAllRows(),
+  return TablePart<LabelledRow>(
+      "by exponent, " + table.dtype, shown, choice.WithAllRows(),
       {{{"from", Kind::kFigure}, [](auto& row) { return row.label; }},
        {{"elements", Kind::kFigure}, [&](auto& row) { return choice.Count(row.elements); }},
        {{"of all", Kind::kFigure}, [&](auto& row) { return Percent(row.elements, total); }},
        {{"changed", Kind::kFigure}, [&](auto& row) { return choice.Count(row.elements_changed); }},
        // Shares by exponent differ by orders of magnitude, and that is the point of this table.
        {{"share", Kind::kFigure}, [](auto& row) { return Percent(row.elements_changed, row.elements, kFineDigits); }},
-       {{"", Kind::kBar}, [&](auto& row) { return share(row) / largest; }}});
-  return part;
+       {{"", Kind::kBar}, [&](auto& row) { return share(row) / largest; }}},
+      "from 2^e: weights of the base with 2^e <= abs(w) < 2^(e+1)");
 }
 
 StatsPart StepPart(const std::vector<StepRow>& steps, const PartChoice& choice) {
-  StatsPart part;
   uint64_t total = 0, largest = 0;
   const auto count = [](const StepRow& row) { return row.down + row.up; };
   for (const StepRow& row : steps) total += count(row);
-  if (total == 0) return part;
+  if (total == 0) return {};
   const size_t high = TailLength(steps.rbegin(), steps.rend(), total, count);
   const auto tail = steps.end() - static_cast<std::ptrdiff_t>(high);
   const auto first = std::find_if(steps.begin(), tail, [&](const StepRow& row) { return count(row) > 0; });
@@ -109,25 +102,22 @@ StatsPart StepPart(const std::vector<StepRow>& steps, const PartChoice& choice) 
     if (count(rest) > 0) shown.push_back(rest);
   }
   for (const StepRow& row : shown) largest = std::max({largest, row.down, row.up});
-  part.title = "by steps";
-  part.explanation = "from one representable number to the next; share: of the changed elements";
   const auto label = [](const StepRow& row) {
     const std::string least = std::to_string(row.least);
     if (row.most == 0) return least + " and more";
     return row.most == row.least ? least : least + "-" + std::to_string(row.most);
   };
-  SetTable<StepRow>(part, shown, choice.WithAllRows(),
-                    {{{"steps", Kind::kFigure}, label},
-                     {{"down", Kind::kFigure}, [&](auto& row) { return choice.Count(row.down); }},
-                     {{"", Kind::kBar}, [&](auto& row) { return PartOf(row.down, largest); }},
-                     {{"up", Kind::kFigure}, [&](auto& row) { return choice.Count(row.up); }},
-                     {{"", Kind::kBar}, [&](auto& row) { return PartOf(row.up, largest); }},
-                     {{"share", Kind::kFigure}, [&](auto& row) { return choice.Share(count(row), total); }}});
-  return part;
+  return TablePart<StepRow>("by steps", shown, choice.WithAllRows(),
+                            {{{"steps", Kind::kFigure}, label},
+                             {{"down", Kind::kFigure}, [&](auto& row) { return choice.Count(row.down); }},
+                             {{"", Kind::kBar}, [&](auto& row) { return PartOf(row.down, largest); }},
+                             {{"up", Kind::kFigure}, [&](auto& row) { return choice.Count(row.up); }},
+                             {{"", Kind::kBar}, [&](auto& row) { return PartOf(row.up, largest); }},
+                             {{"share", Kind::kFigure}, [&](auto& row) { return choice.Share(count(row), total); }}},
+                            "from one representable number to the next; share: of the changed elements");
 }
 
 StatsPart MoversPart(const StatsReport& report, const PartChoice& choice) {
-  StatsPart part;
   std::vector<const TensorStats*> movers;
   double largest = 0;
   for (const size_t index : report.movers) {
@@ -136,17 +126,15 @@ StatsPart MoversPart(const StatsReport& report, const PartChoice& choice) {
     movers.push_back(&tensor);
     largest = std::max(largest, std::abs(tensor.tally->largest_change));
   }
-  part.title = "largest movers";
-  part.explanation = "the element of a tensor whose number changed most";
-  SetTable<const TensorStats*>(
-      part, movers, choice.WithAllRows(),
+  return TablePart<const TensorStats*>(
+      "largest movers", movers, choice.WithAllRows(),
       {{{"element", Kind::kName}, [](auto& tensor) { return PlaceText(*tensor); }},
        {{"before", Kind::kFigure}, [](auto& tensor) { return RealText(tensor->tally->largest_before); }},
        {{"after", Kind::kFigure}, [](auto& tensor) { return RealText(tensor->tally->largest_after); }},
        {{"change", Kind::kFigure, Room::kWide}, [](auto& tensor) { return RealText(tensor->tally->largest_change); }},
        {{"", Kind::kBar, Room::kPage},
-        [&](auto& tensor) { return std::abs(tensor->tally->largest_change) / largest; }}});
-  return part;
+        [&](auto& tensor) { return std::abs(tensor->tally->largest_change) / largest; }}},
+      "the element of a tensor whose number changed most");
 }
 
 }  // namespace wdelta

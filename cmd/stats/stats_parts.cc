@@ -1,11 +1,13 @@
 // Which parts a report has, and in which order; the figures of the whole; and what was found or demanded.
 #include "stats/stats_parts.h"
 
+#include <fmt/format.h>
+
 namespace wdelta {
 
 namespace {
 
-using Kind = PartColumn::Kind;
+constexpr const char* kDefaultEncoding = "wdelta";  // at its default level
 
 // A figure of two reports side by side: shares in percent, and their change in points of it.
 std::string FigureText(const FigureChange& change, const std::optional<double>& value) {
@@ -21,36 +23,76 @@ std::string DifferenceText(const FigureChange& change) {
   return sign + (change.is_share ? RealText(100 * difference) + " points" : RealText(difference));
 }
 
-StatsPart FindingsPart(const StatsReport& report) {
-  StatsPart part;
-  part.title = "findings";
-  part.sentences = report.findings;
-  return part;
-}
-
 StatsPart GatesPart(const std::vector<GateAnswer>& gates) {
-  StatsPart part;
-  part.title = "gates";
-  const bool has_places =
-      std::any_of(gates.begin(), gates.end(), [](const GateAnswer& gate) { return !gate.where.empty(); });
-  SetTable<GateAnswer>(
-      part, gates, {},
+  const bool has_places = std::ranges::any_of(gates, [](auto& gate) { return !gate.where.empty(); });
+  return TablePart<GateAnswer>(
+      "gates", gates, {},
       {{{"result", Kind::kVerdict}, [](auto& gate) { return VerdictWord(gate.failed); }},
        {{"fails if", Kind::kName}, [](auto& gate) { return gate.gate.text; }},
        {{"measured", Kind::kFigure}, [](auto& gate) { return RealTextBeside(gate.measured, gate.gate.limit); }},
        {{"where", Kind::kName}, [](auto& gate) { return gate.where; }, has_places}});
-  return part;
 }
 
 StatsPart ChangesPart(const std::vector<FigureChange>& changes) {
-  StatsPart part;
-  part.title = "against the earlier report";
-  SetTable<FigureChange>(part, changes, {},
-                         {{{"result", Kind::kVerdict}, [](auto& c) { return c.failed ? VerdictWord(true) : "ok"; }},
-                          {{"figure", Kind::kName}, [](auto& c) { return c.name; }},
-                          {{"before", Kind::kFigure}, [](auto& c) { return FigureText(c, c.before); }},
-                          {{"now", Kind::kFigure}, [](auto& c) { return FigureText(c, c.now); }},
-                          {{"change", Kind::kFigure}, DifferenceText}});
+  return TablePart<FigureChange>(
+      "against the earlier report", changes, {},
+      {{{"result", Kind::kVerdict}, [](auto& c) { return c.failed ? VerdictWord(true) : "ok"; }},
+       {{"figure", Kind::kName}, [](auto& c) { return c.name; }},
+       {{"before", Kind::kFigure}, [](auto& c) { return FigureText(c, c.before); }},
+       {{"now", Kind::kFigure}, [](auto& c) { return FigureText(c, c.now); }},
+       {{"change", Kind::kFigure}, DifferenceText}});
+}
+
+// A removed tensor has only an old form, an added one only a new one.
+std::string FormText(const TensorStats& tensor) {
+  const std::string before = tensor.old_dtype + ' ' + ShapeText(tensor.old_shape);
+  const std::string after = tensor.dtype + ' ' + ShapeText(tensor.shape);
+  if (tensor.old_dtype.empty()) return after;
+  return tensor.dtype.empty() ? before : before + " -> " + after;
+}
+
+StatsPart FormPart(const StatsReport& report, ChangeKind kind, const PartChoice& choice) {
+  std::vector<const TensorStats*> tensors;
+  for (const TensorStats& tensor : report.tensors) {
+    if (tensor.kind == kind) tensors.push_back(&tensor);
+  }
+  return TablePart<const TensorStats*>(
+      std::string(ChangeName(kind)) + " tensors", tensors, choice,
+      {{{"name", Kind::kName}, [](auto& tensor) { return tensor->name; }},
+       {{"form", Kind::kName}, [](auto& tensor) { return FormText(*tensor); }},
+       {{"elements", Kind::kFigure}, [](auto& tensor) { return Grouped(tensor->elements); }}});
+}
+
+StatsPart FilesPart(const StatsReport& report, const PartChoice& choice) {
+  return TablePart<FileChange>("changed files", report.files, choice,
+                               {{{"path", Kind::kName}, [](auto& file) { return file.path; }},
+                                {{"change", Kind::kWord}, [](auto& file) {
+                                   return (file.is_header ? "header " : "") + std::string(ChangeName(file.kind));
+                                 }}});
+}
+
+StatsPart EncodingsPart(const StatsReport& report, const PartChoice& choice) {
+  if (report.encodings.empty()) return {};
+  std::vector<EncodingSize> encodings = report.encodings;
+  std::ranges::stable_sort(encodings, {}, &EncodingSize::bytes);
+  const auto ours = std::ranges::find(encodings, kDefaultEncoding, &EncodingSize::name);
+  const std::optional<uint64_t> our_bytes = ours == encodings.end() ? std::nullopt : std::optional(ours->bytes);
+  const uint64_t largest = encodings.back().bytes, changed = report.totals.elements_changed;
+  StatsPart part = TablePart<EncodingSize>(
+      "encodings", encodings, choice.WithAllRows(),
+      {{{"encoding", Kind::kName},
+        [](auto& encoding) {
+          const std::string remark = encoding.is_bound ? "bound" : encoding.users;
+          return encoding.name + (remark.empty() ? "" : " (" + remark + ")");
+        }},
+       {{"bytes", Kind::kFigure}, [](auto& encoding) { return Grouped(encoding.bytes); }},
+       {{"ratio", Kind::kFigure}, [&](auto& encoding) { return RatioText(encoding.bytes, our_bytes); }},
+       {{"bits per change", Kind::kFigure, Room::kPage},
+        [&](auto& encoding) { return fmt::format("{:.2f}", 8 * PartOf(encoding.bytes, changed)); }},
+       {{"", Kind::kBar, Room::kWide}, [&](auto& encoding) { return PartOf(encoding.bytes, largest); }}},
+      "bytes of the whole delta, smallest first");
+  part.legend.push_back(std::string("ratio: to ") + kDefaultEncoding +
+                        "; bound: an entropy, no encoding of its kind is smaller");
   return part;
 }
 
@@ -139,7 +181,8 @@ std::vector<StatsPart> DetailParts(const StatsView& view, const PartChoice& choi
 }
 
 std::vector<StatsPart> VerdictParts(const StatsView& view) {
-  return WithContent({FindingsPart(view.report), GatesPart(view.gates), ChangesPart(view.changes)});
+  return WithContent(
+      {{.title = "findings", .sentences = view.report.findings}, GatesPart(view.gates), ChangesPart(view.changes)});
 }
 
 }  // namespace wdelta

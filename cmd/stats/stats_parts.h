@@ -33,6 +33,8 @@ struct PartColumn {
   Kind kind = Kind::kWord;
   Room room = Room::kAlways;
 };
+using Kind = PartColumn::Kind;
+using Room = PartColumn::Room;
 
 // A text, or a bar. Made from either without a word: rows are lists of them.
 struct PartCell {
@@ -86,30 +88,26 @@ std::vector<StatsPart> VerdictParts(const StatsView& view);
 
 // ---- Pieces of the above
 
-StatsPart RowsPart(const StatsView& view, const PartChoice& choice);                       // stats_part_rows.cc
-StatsPart RecordsPart(const StatsReport& report, const PartChoice& choice);                // stats_part_rows.cc
-StatsPart RecordSummaryPart(const StatsReport& report, const PartChoice& choice);          // stats_part_rows.cc
-StatsPart ExponentPart(const ExponentTable& table, const PartChoice& choice);              // stats_part_weights.cc
-StatsPart StepPart(const std::vector<StepRow>& steps, const PartChoice& choice);           // stats_part_weights.cc
-StatsPart MoversPart(const StatsReport& report, const PartChoice& choice);                 // stats_part_weights.cc
-StatsPart FormPart(const StatsReport& report, ChangeKind kind, const PartChoice& choice);  // stats_part_forms.cc
-StatsPart FilesPart(const StatsReport& report, const PartChoice& choice);                  // stats_part_forms.cc
-StatsPart EncodingsPart(const StatsReport& report, const PartChoice& choice);              // stats_part_forms.cc
+StatsPart RowsPart(const StatsView& view, const PartChoice& choice);               // stats_part_rows.cc
+StatsPart RecordsPart(const StatsReport& report, const PartChoice& choice);        // stats_part_rows.cc
+StatsPart RecordSummaryPart(const StatsReport& report, const PartChoice& choice);  // stats_part_rows.cc
+StatsPart ExponentPart(const ExponentTable& table, const PartChoice& choice);      // stats_part_weights.cc
+StatsPart StepPart(const std::vector<StepRow>& steps, const PartChoice& choice);   // stats_part_weights.cc
+StatsPart MoversPart(const StatsReport& report, const PartChoice& choice);         // stats_part_weights.cc
 
 // A column of a table, and what each row has in it. One that is not wanted is left out.
 template <class Row>
 struct RowColumn {
   PartColumn column;
   std::function<PartCell(const Row&)> cell;
-  bool is_wanted;
-  RowColumn(PartColumn title, std::function<PartCell(const Row&)> cell_of, bool wanted = true)
-      : column(std::move(title)), cell(std::move(cell_of)), is_wanted(wanted) {}
+  bool is_wanted = true;
 };
 
-// Makes the table of a part, at most choice.top rows of it.
+// A part with a table, at most choice.top rows of it.
 template <class Row>
-void SetTable(StatsPart& part, std::span<const Row> rows, const PartChoice& choice,
-              std::vector<RowColumn<Row>> columns) {
+StatsPart TablePart(const std::string& title, std::span<const Row> rows, const PartChoice& choice,
+                    std::vector<RowColumn<Row>> columns, const std::string& explanation = "") {
+  StatsPart part{.title = title, .explanation = explanation};
   std::erase_if(columns, [&](const RowColumn<Row>& column) {
     return !column.is_wanted || (column.column.room == PartColumn::Room::kPage && !choice.is_page);
   });
@@ -120,6 +118,7 @@ void SetTable(StatsPart& part, std::span<const Row> rows, const PartChoice& choi
     std::vector<PartCell>& cells = part.rows.emplace_back();
     for (const RowColumn<Row>& column : columns) cells.push_back(column.cell(row));
   }
+  return part;
 }
 
 }  // namespace wdelta

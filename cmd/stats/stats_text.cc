@@ -6,8 +6,6 @@ namespace wdelta {
 
 namespace {
 
-using Kind = PartColumn::Kind;
-
 constexpr size_t kWide = 100;  // from so many columns on there is room for all
 
 class TextForm {
@@ -21,37 +19,12 @@ class TextForm {
   // Whether its table can be shown without cutting names.
   bool Fits(const StatsPart& part) const {
     if (style_.width == 0 || part.rows.empty()) return true;
-    const std::string lines = TableOf(part).Text(0);
-    for (size_t at = 0; at < lines.size();) {
-      const size_t end = lines.find('\n', at);
-      if (DisplayWidth(std::string_view(lines).substr(at, end - at)) > style_.width) return false;
-      at = end + 1;
-    }
-    return true;
+    return TableOf(part).Width() <= style_.width;
   }
 
   // One paragraph, broken between words; the lines after the first are indented further.
   void AddSentence(const std::string& sentence, const std::string& indent) {
-    const std::string text = TerminalText(sentence);
-    if (style_.width == 0 || DisplayWidth(text) + indent.size() <= style_.width) {
-      text_ += indent + text + '\n';
-      return;
-    }
-    std::string line = indent;
-    bool is_fresh = true;
-    for (size_t at = 0; at < text.size();) {
-      const size_t end = std::min(text.find(' ', at), text.size());
-      const std::string word = text.substr(at, end - at);
-      if (!is_fresh && DisplayWidth(line) + 1 + DisplayWidth(word) > style_.width) {
-        text_ += line + '\n';
-        line = indent + "  ";
-        is_fresh = true;
-      }
-      line += (is_fresh ? "" : " ") + word;
-      is_fresh = false;
-      at = end + 1;
-    }
-    text_ += line + '\n';
+    text_ += Wrapped(TerminalText(sentence), indent, indent + "  ", style_.width);
   }
 
   void AddPart(const StatsPart& part) {

@@ -41,7 +41,8 @@ std::string StatsMarkdown(const StatsView& view);                      // stats_
 std::string StatsCsv(const StatsView& view);                           // stats_rows.cc: the rows alone
 std::string StatsJsonLines(const StatsView& view);                     // stats_rows.cc: the rows alone, one object each
 std::vector<std::string> StatsJsonRows(const StatsView& view);         // stats_rows.cc: those objects
-void SetStatsFields(JsonObject& fields, const StatsView* view);        // stats_json.cc; null: every field is null
+JsonObject StatsFields(const StatsView& view);                         // stats_json.cc
+JsonObject BlankStatsFields();                                         // stats_json.cc: the same fields, all null
 std::string StatsHtml(const StatsView& view);                          // stats_page.cc: one page that loads nothing
 std::string HeatMapSvg(const StatsReport& report);                     // heat_map_picture.cc: layers by modules
 

@@ -18,12 +18,7 @@ std::string RangeText(uint64_t first, uint64_t last) {
 std::string ShortCount(uint64_t number) {
   if (number < 10000) return Grouped(number);
   static constexpr const char* kUnits[] = {"", "k", "M", "G", "T", "P", "E"};
-  auto value = static_cast<double>(number);
-  size_t unit = 0;
-  while (value >= 999.5 && unit + 1 < std::size(kUnits)) {
-    value /= 1000;
-    ++unit;
-  }
+  const auto [value, unit] = ScaledDown(static_cast<double>(number), 1000, 999.5);
   const int digits = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
   return fmt::format("{:.{}f} {}", value, digits, kUnits[unit]);
 }
@@ -80,17 +75,14 @@ std::string ChangeText(const FigureChange& change) {
 }
 
 bool HasFailed(const StatsView& view) {
-  const auto failed = [](const auto& answer) { return answer.failed; };
-  return std::any_of(view.gates.begin(), view.gates.end(), failed) ||
-         std::any_of(view.changes.begin(), view.changes.end(), failed);
+  return std::ranges::any_of(view.gates, &GateAnswer::failed) ||
+         std::ranges::any_of(view.changes, &FigureChange::failed);
 }
 
 std::string VerdictText(const StatsView& view) {
-  const auto count_failed = [](const auto& answers) {
-    return static_cast<uint64_t>(
-        std::count_if(answers.begin(), answers.end(), [](const auto& answer) { return answer.failed; }));
-  };
-  const uint64_t gates = view.gates.size(), failed = count_failed(view.gates), changed = count_failed(view.changes);
+  const auto gates = static_cast<int64_t>(view.gates.size());
+  const auto failed = std::ranges::count_if(view.gates, &GateAnswer::failed);
+  const auto changed = std::ranges::count_if(view.changes, &FigureChange::failed);
   std::string text;
   if (failed > 0) {
     text = Grouped(failed) + " of " + Counted(gates, "gate") + " failed";

@@ -1,6 +1,5 @@
 // Stats: how sparse is an update, where do its changes sit, what does it cost to send?
 #include <algorithm>
-#include <cmath>
 
 #include "checkpoint/hex_identity.h"
 #include "core/boundary.h"
@@ -53,21 +52,13 @@ std::vector<StepRow> StepRows(const TallyTotals& totals) {
 
 TensorTally ReportedTally(const Tensor& tensor, const BlockTally& counted, bool has_old) {
   TensorTally tally;
+  static_cast<NumberTally&>(tally) = counted;
   tally.rows_total = tensor.units() / RowUnits(tensor);
   tally.rows_touched = has_old ? counted.rows.count : tally.rows_total;
   if (const uint64_t slice = ExpertUnits(tensor)) {
     tally.expert_touched.assign(tensor.units() / slice, !has_old);
     for (const uint32_t expert : counted.slices) tally.expert_touched[expert] = true;
   }
-  tally.nan = counted.nan;
-  tally.inf = counted.inf;
-  tally.base_nan = counted.base_nan;
-  tally.base_inf = counted.base_inf;
-  tally.largest_change = counted.largest_change;
-  tally.largest_before = counted.largest_before;
-  tally.largest_after = counted.largest_after;
-  tally.largest_at = counted.largest_at;
-  tally.squared_change = counted.squared_change;
   return tally;
 }
 
@@ -76,9 +67,7 @@ std::vector<size_t> LargestMovers(const std::vector<TensorStats>& tensors) {
   for (size_t i = 0; i < tensors.size(); ++i) {
     if (tensors[i].tally && tensors[i].tally->largest_change > 0) movers.push_back(i);
   }
-  std::stable_sort(movers.begin(), movers.end(), [&](size_t a, size_t b) {
-    return tensors[a].tally->largest_change > tensors[b].tally->largest_change;
-  });
+  std::ranges::stable_sort(movers, std::greater{}, [&](size_t at) { return tensors[at].tally->largest_change; });
   movers.resize(std::min(movers.size(), kMovers));
   return movers;
 }
@@ -117,7 +106,7 @@ Result<> FillFromPair(const StatsRequest& request, const Context& context, Stats
   if (request.encodings) {
     WD_ASSIGN(EncodingSizes sizes, MeasureEncodings(&base, *target, context));
     report.encodings = std::move(sizes.rows);
-    report.delta_bytes = sizes.delta_bytes;
+    report.delta_bytes = sizes.packs.bytes[1];
     packs = std::move(sizes.packs);
   } else if (request.delta_size) {
     WD_ASSIGN(packs, MeasurePacks(&base, *target, {Level::kDefault}, context));
@@ -174,7 +163,8 @@ Result<> FillFromDeltaAndBase(const StatsRequest& request, const Context& contex
   return {};
 }
 
-void AddToSum(const RecordInfo& info, StatsReport& report) {
+void AddRecord(const std::string& name, const RecordInfo& info, StatsReport& report) {
+  report.records.push_back({name, info});
   if (!info.delta_bytes) return;  // a whole model is no update
   report.totals.elements_total += info.totals.elements_total;
   report.totals.elements_changed += info.totals.elements_changed;
@@ -186,26 +176,22 @@ Result<> FillFromDeltas(const StatsRequest& request, const Context& context, Sta
   report.subject = StatsSubject::kDeltas;
   for (const std::string& path : request.subjects) {
     WD_ASSIGN(const CatReport index, Cat({path, "", ""}, context));
-    StatsRecord record{path, {}};
-    record.info.number = report.records.size() + 1;
-    record.info.state = index.result.state;
-    record.info.fingerprint = index.result.fingerprint;
-    record.info.totals = index.totals;
-    (index.base.state.empty() ? record.info.anchor_bytes : record.info.delta_bytes) = index.bytes;
-    AddToSum(record.info, report);
-    report.records.push_back(std::move(record));
+    RecordInfo info;
+    info.number = report.records.size() + 1;
+    info.state = index.result.state;
+    info.fingerprint = index.result.fingerprint;
+    info.totals = index.totals;
+    (index.base.state.empty() ? info.anchor_bytes : info.delta_bytes) = index.bytes;
+    AddRecord(path, info, report);
   }
   return {};
 }
 
 Result<> FillFromHistory(const StatsRequest& request, const Context& context, StatsReport& report) {
   report.subject = StatsSubject::kHistory;
-  WD_ASSIGN(std::vector<RecordInfo> infos, Log({request.subjects[0], 0, request.transfer}, context));
-  std::reverse(infos.begin(), infos.end());
-  for (RecordInfo& info : infos) {
-    AddToSum(info, report);
-    report.records.push_back({std::to_string(info.number), std::move(info)});
-  }
+  WD_ASSIGN(const std::vector<RecordInfo> infos, Log({request.subjects[0], 0, request.transfer}, context));
+  std::for_each(infos.rbegin(), infos.rend(),
+                [&](const RecordInfo& info) { AddRecord(std::to_string(info.number), info, report); });
   return {};
 }
 

@@ -8,54 +8,54 @@
 
 namespace wdelta {
 
-void JsonObject::SetJson(std::string_view key, std::string json) {
+JsonValue::JsonValue(double number) {
+  if (!std::isfinite(number)) return;
+  char text[32];
+  content.assign(text, std::to_chars(text, text + sizeof text, number).ptr);
+}
+
+JsonValue::JsonValue(const JsonObject& object) : content(object.Text()) {}
+
+JsonValue JsonValue::FromJson(std::string json) {
+  JsonValue value;
+  value.content = std::move(json);
+  return value;
+}
+
+std::string JsonValue::Json() const {
+  return is_text ? JsonString(content) : content;
+}
+
+JsonObject::JsonObject(std::initializer_list<std::pair<std::string_view, JsonValue>> fields) {
+  for (const auto& [key, value] : fields) Set(key, value);
+}
+
+void JsonObject::Set(std::string_view key, JsonValue value) {
   const auto same = std::find_if(fields_.begin(), fields_.end(), [&](const auto& field) { return field.first == key; });
   if (same != fields_.end()) {
-    same->second = std::move(json);
+    same->second = std::move(value);
   } else {
-    fields_.emplace_back(key, std::move(json));
+    fields_.emplace_back(key, std::move(value));
   }
 }
 
-void JsonObject::SetText(std::string_view key, std::string_view value) {
-  SetJson(key, JsonString(value));
-}
-void JsonObject::SetNumber(std::string_view key, uint64_t value) {
-  SetJson(key, std::to_string(value));
-}
-void JsonObject::SetFlag(std::string_view key, bool value) {
-  SetJson(key, value ? "true" : "false");
-}
-void JsonObject::SetNull(std::string_view key) {
-  SetJson(key, "null");
-}
-
-void JsonObject::SetReal(std::string_view key, double value) {
-  if (!std::isfinite(value)) return SetNull(key);
-  char text[32];
-  const auto end = std::to_chars(text, text + sizeof text, value).ptr;
-  SetJson(key, std::string(text, end));
-}
-
-void JsonObject::SetKnownText(std::string_view key, std::string_view value) {
-  if (value.empty()) return SetNull(key);
-  SetText(key, value);
-}
-
-void JsonObject::SetKnownNumber(std::string_view key, const std::optional<uint64_t>& value) {
-  if (!value) return SetNull(key);
-  SetNumber(key, *value);
-}
-
 void JsonObject::Append(const JsonObject& other) {
-  for (const auto& [key, json] : other.fields_) SetJson(key, json);
+  for (const auto& [key, value] : other.fields_) Set(key, value);
+}
+
+JsonObject JsonObject::Blank() const {
+  JsonObject blank = *this;
+  for (auto& [key, value] : blank.fields_) {
+    if (value.is_text || value.content != "[]") value = {};
+  }
+  return blank;
 }
 
 std::string JsonObject::Text() const {
   std::string text = "{";
-  for (const auto& [key, json] : fields_) {
+  for (const auto& [key, value] : fields_) {
     if (text.size() > 1) text += ',';
-    text += JsonString(key) + ':' + json;
+    text += JsonString(key) + ':' + value.Json();
   }
   return text + '}';
 }

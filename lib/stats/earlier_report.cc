@@ -1,10 +1,11 @@
 // Comparing a report with one that an earlier run left behind, so that CI notices a change without a fixed limit.
+#include <algorithm>
 #include <cmath>
 
 #include "core/boundary.h"
 #include "core/file.h"
 #include "core/json.h"
-#include "stats_report.h"
+#include "stats/gate_figures.h"
 
 namespace wdelta {
 
@@ -13,23 +14,11 @@ namespace {
 constexpr std::string_view kSchema = "wdelta.stats/1";
 constexpr uint64_t kMostBytes = uint64_t{1} << 30;
 
-// The figures that are compared. All are whole numbers in the JSON; shares are computed from them again.
-struct Row {
-  std::string_view name;
-  std::optional<uint64_t> EarlierFigures::*member;
-};
-constexpr Row kRows[] = {
-    {"elements_changed", &EarlierFigures::elements_changed},
-    {"elements_total", &EarlierFigures::elements_total},
-    {"bytes_total", &EarlierFigures::bytes_total},
-    {"delta_bytes", &EarlierFigures::delta_bytes},
-    {"tensors_total", &EarlierFigures::tensors_total},
-    {"tensors_changed", &EarlierFigures::tensors_changed},
-    {"tensors_added", &EarlierFigures::tensors_added},
-    {"tensors_removed", &EarlierFigures::tensors_removed},
-    {"nan", &EarlierFigures::nan},
-    {"inf", &EarlierFigures::inf},
-};
+// The figures that are compared, in the words of gates. All are whole numbers in the JSON; shares are computed from
+// them again.
+constexpr std::string_view kCompared[] = {
+    "elements_changed", "elements_total", "bytes_total",     "delta_bytes", "tensors_total",
+    "tensors_changed",  "tensors_added",  "tensors_removed", "nan",         "inf"};
 
 Result<EarlierFigures> ParseReport(std::string_view text) {
   if (!ValidUtf8(AsBytes(text))) return Error{ErrorKind::kIntegrity, "not UTF-8"};
@@ -40,17 +29,15 @@ Result<EarlierFigures> ParseReport(std::string_view text) {
   for (;;) {
     WD_ASSIGN(const std::optional<std::string_view> key, json.NextKey());
     if (!key) break;
-    const Row* row = nullptr;
-    for (const Row& candidate : kRows) {
-      if (candidate.name == *key) row = &candidate;
-    }
-    const bool is_schema = *key == "schema";
+    const std::string name(*key);
+    const bool is_compared = std::find(std::begin(kCompared), std::end(kCompared), name) != std::end(kCompared);
     WD_ASSIGN(const JsonReader::Type type, json.Peek());
-    if (is_schema && type == JsonReader::Type::kString) {
+    if (name == "schema" && type == JsonReader::Type::kString) {
       WD_ASSIGN(const std::string_view schema, json.String());
       is_report = schema == kSchema;
-    } else if (row && type == JsonReader::Type::kNumber) {
-      WD_ASSIGN(figures.*row->member, json.UnsignedInteger());
+    } else if (is_compared && type == JsonReader::Type::kNumber) {
+      WD_ASSIGN(const uint64_t number, json.UnsignedInteger());
+      figures[name] = static_cast<double>(number);
     } else {
       WD_TRY(json.Skip());
     }
@@ -61,37 +48,30 @@ Result<EarlierFigures> ParseReport(std::string_view text) {
 }
 
 EarlierFigures FiguresOf(const StatsReport& report) {
-  const Totals& totals = report.totals;
+  const GateScope scope = ScopeOfModel(report);
   EarlierFigures figures;
-  figures.elements_total = totals.elements_total;
-  figures.elements_changed = totals.elements_changed;
-  figures.bytes_total = totals.bytes_total;
-  figures.delta_bytes = report.delta_bytes;
-  if (report.has_tensors()) {
-    figures.tensors_total = totals.tensors_total;
-    figures.tensors_changed = totals.tensors_changed;
-    figures.tensors_added = totals.tensors_added;
-    figures.tensors_removed = totals.tensors_removed;
-  }
-  if (report.has_tallies()) {
-    figures.nan = report.nan;
-    figures.inf = report.inf;
+  for (const std::string_view name : kCompared) {
+    const GateFigure& figure = *FindGateFigure(name);
+    if (!report.has_tensors() && !figure.of_records) continue;
+    if (const std::optional<double> measured = figure.measure(scope)) figures.emplace(name, *measured);
   }
   return figures;
 }
 
-std::optional<double> ShareOf(const std::optional<uint64_t>& part, const std::optional<uint64_t>& whole) {
-  if (!part || whole.value_or(0) == 0) return std::nullopt;
-  return static_cast<double>(*part) / static_cast<double>(*whole);
+std::optional<double> FigureOf(const EarlierFigures& figures, std::string_view name) {
+  const auto found = figures.find(name);
+  return found == figures.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<double> ShareOf(const EarlierFigures& figures, std::string_view part, std::string_view whole) {
+  const std::optional<double> numerator = FigureOf(figures, part), denominator = FigureOf(figures, whole);
+  if (!numerator || denominator.value_or(0) == 0) return std::nullopt;
+  return *numerator / *denominator;
 }
 
 std::optional<double> SparsityOf(const EarlierFigures& figures) {
-  const std::optional<double> density = ShareOf(figures.elements_changed, figures.elements_total);
+  const std::optional<double> density = ShareOf(figures, "elements_changed", "elements_total");
   return density ? std::optional(1 - *density) : std::nullopt;
-}
-
-std::optional<double> AsReal(const std::optional<uint64_t>& number) {
-  return number ? std::optional(static_cast<double>(*number)) : std::nullopt;
 }
 
 Result<EarlierFigures> DoReadEarlierReport(const std::string& path) {
@@ -99,7 +79,7 @@ Result<EarlierFigures> DoReadEarlierReport(const std::string& path) {
   Result<EarlierFigures> figures = ParseReport(AsText(bytes));
   if (figures.ok()) return figures;
   Error error = figures.error();
-  error.message = "'" + path + "' is no report of 'wdelta stats': " + error.message;
+  error.message = "'" + path + "' is not a report of 'wdelta stats': " + error.message;
   error.hint = "'wdelta stats ... --report FILE' leaves one";
   error.path = path;
   return error;
@@ -120,13 +100,13 @@ std::vector<FigureChange> CompareWithEarlier(const StatsReport& report, const Ea
     changes.push_back({name, old_share, new_share, true, failed});
   };
   compare_share("sparsity", SparsityOf(before), SparsityOf(now));
-  compare_share("delta_share", ShareOf(before.delta_bytes, before.bytes_total),
-                ShareOf(now.delta_bytes, now.bytes_total));
-  for (const Row& row : kRows) {
-    const std::optional<uint64_t>&old_number = before.*row.member, &new_number = now.*row.member;
-    const bool gated = row.member == &EarlierFigures::nan || row.member == &EarlierFigures::inf;
+  compare_share("delta_share", ShareOf(before, "delta_bytes", "bytes_total"),
+                ShareOf(now, "delta_bytes", "bytes_total"));
+  for (const std::string_view name : kCompared) {
+    const std::optional<double> old_number = FigureOf(before, name), new_number = FigureOf(now, name);
+    const bool gated = name == "nan" || name == "inf";
     const bool failed = tolerance && gated && old_number && new_number && *new_number > *old_number;
-    changes.push_back({std::string(row.name), AsReal(old_number), AsReal(new_number), false, failed});
+    changes.push_back({std::string(name), old_number, new_number, false, failed});
   }
   return changes;
 }

@@ -106,7 +106,6 @@ Result<EncodingSizes> MeasureEncodings(const Checkpoint* base, Target& target, c
   sizes.push_back({"wdelta --level fast", "", out.packs.bytes[0], false});
   sizes.push_back({"wdelta", "", out.packs.bytes[1], false});
   sizes.push_back({"wdelta --level max", "", out.packs.bytes[2], false});
-  out.delta_bytes = out.packs.bytes[1];
   WD_ASSIGN(const PeerSizes peers, MeasurePeers(target, context));
   const auto whole = [](double bytes) { return static_cast<uint64_t>(std::llround(bytes)); };
   sizes.push_back({"int32 index + value, raw", "TRL", peers.raw, false});

@@ -15,11 +15,10 @@ Result<PackSizes> MeasurePacks(const Checkpoint* base, Target& target, const std
                                const Context& context);
 
 // The difference between base and target in every encoding: the levels of wdelta first, then other systems, then
-// bounds. `delta_bytes` becomes the size of the default level.
+// bounds.
 struct EncodingSizes {
   std::vector<EncodingSize> rows;
-  PackSizes packs;
-  uint64_t delta_bytes = 0;
+  PackSizes packs;  // at every level, the default one in the middle
 };
 Result<EncodingSizes> MeasureEncodings(const Checkpoint* base, Target& target, const Context& context);
 

@@ -13,6 +13,13 @@ namespace {
 double Share(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
+// Of one tensor, or of the whole model of a record.
+double ShareOf(const TensorStats& tensor) {
+  return Share(tensor.elements_changed, tensor.elements);
+}
+double ShareOf(const Totals& totals) {
+  return Share(totals.elements_changed, totals.elements_total);
+}
 
 std::string Percent(double share) {
   return share < 0.0001 && share > 0 ? "less than 0.01 %" : fmt::format("{:.3g} %", 100 * share);
@@ -43,13 +50,10 @@ void FindNotNumbers(const StatsReport& report, Sentences& out) {
 }
 
 void FindForms(const StatsReport& report, Sentences& out) {
-  uint64_t reshaped = 0, retyped = 0;
-  for (const TensorStats& tensor : report.tensors) {
-    reshaped += tensor.kind == ChangeKind::kReshaped;
-    retyped += tensor.kind == ChangeKind::kRetyped;
-  }
   const Totals& totals = report.totals;
-  if (totals.tensors_added + totals.tensors_removed + reshaped + retyped == 0) return;
+  const auto reshaped = std::ranges::count(report.tensors, ChangeKind::kReshaped, &TensorStats::kind);
+  const auto retyped = std::ranges::count(report.tensors, ChangeKind::kRetyped, &TensorStats::kind);
+  if (totals.tensors_added + totals.tensors_removed == 0 && reshaped + retyped == 0) return;
   out.push_back(fmt::format("tensors differ in form: {} added, {} removed, {} reshaped, {} retyped",
                             totals.tensors_added, totals.tensors_removed, reshaped, retyped));
 }
@@ -57,7 +61,7 @@ void FindForms(const StatsReport& report, Sentences& out) {
 // One optimizer step of reinforcement learning changes about one weight in a hundred.
 void FindDensity(const StatsReport& report, Sentences& out) {
   const Totals& totals = report.totals;
-  const double density = Share(totals.elements_changed, totals.elements_total);
+  const double density = ShareOf(totals);
   if (totals.elements_total > 0 && totals.elements_changed == 0) {
     out.emplace_back("no element changed");
   } else if (density > 0.1) {
@@ -69,15 +73,12 @@ void FindDensity(const StatsReport& report, Sentences& out) {
   const TensorStats* densest = nullptr;
   for (const TensorStats& tensor : report.tensors) {
     if (tensor.kind != ChangeKind::kChanged || tensor.elements < 1024) continue;
-    if (Share(tensor.elements_changed, tensor.elements) < std::max(0.2, 10 * density)) continue;
-    if (!densest ||
-        Share(tensor.elements_changed, tensor.elements) > Share(densest->elements_changed, densest->elements)) {
-      densest = &tensor;
-    }
+    if (ShareOf(tensor) < std::max(0.2, 10 * density)) continue;
+    if (!densest || ShareOf(tensor) > ShareOf(*densest)) densest = &tensor;
   }
   if (!densest) return;
   out.push_back(fmt::format("{} changed in {} of its elements, the model in {}", Quoted(densest->name),
-                            Percent(Share(densest->elements_changed, densest->elements)), Percent(density)));
+                            Percent(ShareOf(*densest)), Percent(density)));
 }
 
 void FindUntouched(const StatsReport& report, Sentences& out) {
@@ -145,9 +146,7 @@ void FindLongSteps(const StatsReport& report, Sentences& out) {
 void FindOutliers(const StatsReport& report, Sentences& out) {
   std::vector<double> shares;
   for (const StatsRecord& record : report.records) {
-    if (record.info.delta_bytes) {
-      shares.push_back(Share(record.info.totals.elements_changed, record.info.totals.elements_total));
-    }
+    if (record.info.delta_bytes) shares.push_back(ShareOf(record.info.totals));
   }
   if (shares.size() < 5) return;
   const auto middle = shares.begin() + static_cast<ptrdiff_t>(shares.size() / 2);
@@ -157,7 +156,7 @@ void FindOutliers(const StatsReport& report, Sentences& out) {
   const StatsRecord* worst = nullptr;
   double worst_share = 5 * median;
   for (const StatsRecord& record : report.records) {
-    const double share = Share(record.info.totals.elements_changed, record.info.totals.elements_total);
+    const double share = ShareOf(record.info.totals);
     if (!record.info.delta_bytes || share <= 5 * median) continue;
     ++outliers;
     if (share > worst_share) worst = &record, worst_share = share;

@@ -1,6 +1,7 @@
-// Gates: conditions on a report that CI can trust. An expression that cannot be answered is an error, never a pass.
+// Gates: conditions on a report that CI can trust. An expression that cannot be evaluated is an error, never a pass.
 //
 //   FIGURE [ '(' PATTERN ')' ]  <|<=|>|>=|==|!=  NUMBER [ % | K | M | G | T [ i ] [ B ] ]
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -17,7 +18,7 @@ constexpr size_t kMostText = 4096;
 Error Malformed(std::string_view text, const std::string& why) {
   std::string names;
   for (const GateFigure& figure : AllGateFigures()) names += (names.empty() ? "" : ", ") + std::string(figure.name);
-  return Error{ErrorKind::kUsage, "'" + Shorten(text) + "' is no condition: " + why,
+  return Error{ErrorKind::kUsage, "'" + Shorten(text) + "' is not a condition: " + why,
                "for example 'sparsity<0.97' or 'changed(model.embed_tokens.*)>0'; figures: " + names};
 }
 
@@ -46,49 +47,35 @@ Result<double> ParseLimit(std::string_view whole, std::string_view text) {
   double number = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (failed != std::errc{} || !std::isfinite(number)) {
-    return Malformed(whole, "'" + Shorten(text) + "' is no number");
+    return Malformed(whole, "'" + Shorten(text) + "' is not a number");
   }
   const std::string_view unit = Trimmed(text.substr(static_cast<size_t>(end - text.data())));
   const std::optional<double> factor = UnitFactor(unit);
-  if (!factor) return Malformed(whole, "'" + Shorten(unit) + "' is no unit (%, KB, MB, GB, KiB, MiB, GiB)");
+  if (!factor) return Malformed(whole, "'" + Shorten(unit) + "' is not a unit (%, KB, MB, GB, KiB, MiB, GiB)");
   return number * *factor;
 }
 
 bool Holds(double measured, Gate::Relation relation, double limit) {
-  switch (relation) {
-    case Gate::Relation::kLess:
-      return measured < limit;
-    case Gate::Relation::kLessOrEqual:
-      return measured <= limit;
-    case Gate::Relation::kMore:
-      return measured > limit;
-    case Gate::Relation::kMoreOrEqual:
-      return measured >= limit;
-    case Gate::Relation::kEqual:
-      return measured == limit;
-    case Gate::Relation::kNotEqual:
-      return measured != limit;
-  }
-  return true;
+  const Gate::Relation found = measured < limit   ? Gate::Relation::kLess
+                               : measured > limit ? Gate::Relation::kMore
+                                                  : Gate::Relation::kEqual;
+  return (static_cast<int>(relation) & static_cast<int>(found)) != 0;
 }
 
 Error NotKnown(const Gate& gate, const std::string& why, const std::string& hint) {
-  return Error{ErrorKind::kUsage, "'" + Shorten(gate.text) + "' cannot be answered: " + why, hint};
+  return Error{ErrorKind::kUsage, "'" + Shorten(gate.text) + "' cannot be evaluated: " + why, hint};
 }
 
 // Of several records, the one that is furthest on the wrong side.
 Result<GateAnswer> CheckRecords(const Gate& gate, const GateFigure& figure, const StatsReport& report) {
   if (!figure.of_records) {
-    return NotKnown(gate, "records do not tell '" + gate.figure + "'", "compare two checkpoints, or look at one delta");
+    return NotKnown(gate, "records do not have '" + gate.figure + "'", "compare two checkpoints, or look at one delta");
   }
   std::optional<GateAnswer> worst;
   const bool high_is_worse = gate.relation == Gate::Relation::kMore || gate.relation == Gate::Relation::kMoreOrEqual;
   for (const StatsRecord& record : report.records) {
     if (!record.info.delta_bytes) continue;  // a whole model is no update
-    GateScope scope;
-    scope.totals = record.info.totals;
-    scope.delta_bytes = record.info.delta_bytes;
-    const std::optional<double> measured = figure.measure(scope);
+    const std::optional<double> measured = figure.measure({record.info.totals, record.info.delta_bytes});
     if (!measured) continue;
     const GateAnswer answer{gate, *measured, record.name, Holds(*measured, gate.relation, gate.limit)};
     const bool is_worse =
@@ -154,15 +141,16 @@ Result<GateAnswer> DoCheckGate(const Gate& gate, const StatsReport& report) {
   }
   const GateScope scope = patterned ? ScopeOfTensors(report, gate.pattern) : ScopeOfModel(report);
   // The index of a delta names only what it touches: what is not there may be in the model, unchanged.
-  const bool counts_changes = gate.figure == "changed" || gate.figure == "elements_changed" ||
-                              gate.figure == "tensors_changed" || gate.figure == "tensors_added" ||
-                              gate.figure == "tensors_removed";
+  static constexpr std::string_view kOfChanges[] = {"changed", "elements_changed", "tensors_changed", "tensors_added",
+                                                    "tensors_removed"};
+  const bool counts_changes = std::ranges::find(kOfChanges, gate.figure) != std::end(kOfChanges);
   if (patterned && report.subject == StatsSubject::kDelta && !counts_changes) {
     return NotKnown(gate, "a delta alone does not know the tensors that did not change", "give its base with '--base'");
   }
   if (patterned && scope.totals.tensors_total + scope.totals.tensors_removed == 0 &&
       report.subject != StatsSubject::kDelta) {
-    return Error{ErrorKind::kNotFound, "'" + Shorten(gate.text) + "' cannot be answered: no tensor fits the pattern",
+    return Error{ErrorKind::kNotFound,
+                 "'" + Shorten(gate.text) + "' cannot be evaluated: no tensor matches the pattern",
                  "'wdelta cat' lists the tensors of a checkpoint"};
   }
   const std::optional<double> measured = figure->measure(scope);

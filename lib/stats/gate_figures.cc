@@ -8,16 +8,6 @@ namespace wdelta {
 
 namespace {
 
-GateScope Tallied(const GroupRow& row) {
-  GateScope scope;
-  scope.tallied = true;
-  scope.nan = row.nan;
-  scope.inf = row.inf;
-  scope.rows_untouched = row.rows_total - row.rows_touched;
-  scope.experts_untouched = row.experts_total - row.experts_touched;
-  return scope;
-}
-
 double LargestChange(const std::vector<TensorStats>& tensors) {
   double largest = 0;
   for (const TensorStats& tensor : tensors) {
@@ -29,9 +19,8 @@ double LargestChange(const std::vector<TensorStats>& tensors) {
 }  // namespace
 
 GateScope ScopeOfModel(const StatsReport& report) {
-  GateScope scope = report.has_tallies() ? Tallied(report.whole) : GateScope{};
-  scope.totals = report.totals;
-  scope.delta_bytes = report.delta_bytes;
+  GateScope scope{report.totals, report.delta_bytes};
+  if (report.has_tallies()) scope.tallied = report.whole;
   scope.largest_change = LargestChange(report.tensors);
   return scope;
 }
@@ -42,7 +31,8 @@ GateScope ScopeOfTensors(const StatsReport& report, const std::string& pattern) 
     if (GlobMatch(pattern, tensor.name)) fitting.push_back(tensor);
   }
   if (fitting.empty()) return {};
-  GateScope scope = report.has_tallies() ? Tallied(Group(fitting, GroupBy::kWhole)[0]) : GateScope{};
+  GateScope scope;
+  if (report.has_tallies()) scope.tallied = Group(fitting, GroupBy::kWhole)[0];
   scope.largest_change = LargestChange(fitting);
   Totals& totals = scope.totals;
   for (const TensorStats& tensor : fitting) {
@@ -64,10 +54,15 @@ template <uint64_t Totals::*kMember>
 std::optional<double> TotalOf(const GateScope& scope) {
   return static_cast<double>(scope.totals.*kMember);
 }
-template <uint64_t GateScope::*kMember>
+template <uint64_t GroupRow::*kMember>
 std::optional<double> TalliedOf(const GateScope& scope) {
   if (!scope.tallied) return std::nullopt;
-  return static_cast<double>(scope.*kMember);
+  return static_cast<double>(*scope.tallied.*kMember);
+}
+template <uint64_t GroupRow::*kTotal, uint64_t GroupRow::*kTouched>
+std::optional<double> UntouchedOf(const GateScope& scope) {
+  if (!scope.tallied) return std::nullopt;
+  return static_cast<double>(*scope.tallied.*kTotal - *scope.tallied.*kTouched);
 }
 
 const GateFigure kFigures[] = {
@@ -96,16 +91,16 @@ const GateFigure kFigures[] = {
        return static_cast<double>(scope.totals.bytes_total) / static_cast<double>(*scope.delta_bytes);
      },
      false, true},
-    {"nan", TalliedOf<&GateScope::nan>, true, false},
-    {"inf", TalliedOf<&GateScope::inf>, true, false},
+    {"nan", TalliedOf<&GroupRow::nan>, true, false},
+    {"inf", TalliedOf<&GroupRow::inf>, true, false},
     {"largest_change",
      [](const GateScope& scope) -> std::optional<double> {
        if (!scope.tallied) return std::nullopt;
        return scope.largest_change;
      },
      true, false},
-    {"rows_untouched", TalliedOf<&GateScope::rows_untouched>, true, false},
-    {"experts_untouched", TalliedOf<&GateScope::experts_untouched>, true, false},
+    {"rows_untouched", UntouchedOf<&GroupRow::rows_total, &GroupRow::rows_touched>, true, false},
+    {"experts_untouched", UntouchedOf<&GroupRow::experts_total, &GroupRow::experts_touched>, true, false},
 };
 
 }  // namespace

@@ -11,8 +11,7 @@ namespace wdelta {
 struct GateScope {
   Totals totals;
   std::optional<uint64_t> delta_bytes;
-  bool tallied = false;  // both sides were read, so that the rest is known
-  uint64_t nan = 0, inf = 0, rows_untouched = 0, experts_untouched = 0;
+  std::optional<GroupRow> tallied = {};  // of all tensors together, if both sides were read
   double largest_change = 0;
 };
 GateScope ScopeOfModel(const StatsReport& report);

@@ -7,41 +7,18 @@
 namespace wdelta {
 
 std::string_view ChangeName(ChangeKind kind) {
-  switch (kind) {
-    case ChangeKind::kSame:
-      return "same";
-    case ChangeKind::kChanged:
-      return "changed";
-    case ChangeKind::kAdded:
-      return "added";
-    case ChangeKind::kRemoved:
-      return "removed";
-    case ChangeKind::kReshaped:
-      return "reshaped";
-    case ChangeKind::kRetyped:
-      return "retyped";
-  }
-  return "unknown";
+  static constexpr std::string_view kNames[] = {"same", "changed", "added", "removed", "reshaped", "retyped"};
+  return kNames[static_cast<size_t>(kind)];
 }
 
 namespace {
 
 std::string GroupName(const TensorChange& tensor, const TensorPlace& place, GroupBy by) {
-  switch (by) {
-    case GroupBy::kTensor:
-      return tensor.name;
-    case GroupBy::kLayer:
-      return place.layer_name;
-    case GroupBy::kModule:
-      return place.module;
-    case GroupBy::kDtype:
-      return tensor.dtype.empty() ? tensor.old_dtype : tensor.dtype;
-    case GroupBy::kShard:
-      return tensor.shard;
-    case GroupBy::kWhole:
-      return "all";
-  }
-  return tensor.name;
+  if (by == GroupBy::kLayer) return place.layer_name;
+  if (by == GroupBy::kModule) return place.module;
+  if (by == GroupBy::kDtype) return tensor.dtype.empty() ? tensor.old_dtype : tensor.dtype;
+  if (by == GroupBy::kShard) return tensor.shard;
+  return by == GroupBy::kWhole ? "all" : tensor.name;
 }
 
 // Sums up tensors, and knows which experts were seen: an expert has several tensors, and is untouched if all of them

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "stats/tally_scan.h"
+#include "stats_report.h"
 
 namespace wdelta {
 
@@ -37,14 +38,10 @@ struct TouchedRuns {
 };
 
 // Of one block, or of neighbouring ones that were appended.
-struct BlockTally {
+struct BlockTally : NumberTally {
   uint64_t units_changed = 0;
-  uint64_t nan = 0, inf = 0, base_nan = 0, base_inf = 0;
   TouchedRuns rows;
   std::vector<uint32_t> slices;  // with a change, rising
-  double largest_change = 0, largest_before = 0, largest_after = 0;
-  uint64_t largest_at = 0;  // in the tensor
-  double squared_change = 0;
 
   void Append(const BlockTally& follows);
 };

@@ -1,6 +1,8 @@
 // Where a tensor sits, told by its name alone. Llama, Qwen, DeepSeek, Mixtral and most others name their tensors alike:
 // a stack of layers with a number each, in it a path of modules, among them perhaps numbered experts, and at the end
 // the name of the parameter. What is named otherwise is taken by its dots.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 
@@ -12,12 +14,10 @@ namespace {
 
 std::vector<std::string_view> SplitAtDots(std::string_view name) {
   std::vector<std::string_view> parts;
-  for (size_t begin = 0;;) {
-    const size_t end = std::min(name.find('.', begin), name.size());
-    parts.push_back(name.substr(begin, end - begin));
-    if (end == name.size()) return parts;
-    begin = end + 1;
+  for (size_t begin = 0; begin <= name.size(); begin += parts.back().size() + 1) {
+    parts.push_back(name.substr(begin, std::min(name.find('.', begin), name.size()) - begin));
   }
+  return parts;
 }
 
 std::optional<uint64_t> ParseOrdinal(std::string_view part) {
@@ -38,12 +38,7 @@ bool IsParameter(std::string_view part) {
 }
 
 std::string Joined(const std::vector<std::string_view>& parts, size_t begin, size_t end) {
-  std::string text;
-  for (size_t i = begin; i < end; ++i) {
-    if (i > begin) text += '.';
-    text += parts[i];
-  }
-  return text;
+  return fmt::format("{}", fmt::join(parts.data() + begin, parts.data() + end, "."));
 }
 
 }  // namespace

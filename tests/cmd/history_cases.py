@@ -14,7 +14,7 @@ RECORD_FIELDS = {"number", "step", "created", "state", "fingerprint", "elements_
                  "bytes_total", "delta_bytes", "ratio", "anchor_bytes", "tags"}
 
 
-@test("log lists the records, the newest first, with step, bytes, share, ways, state and tags")
+@test("log lists the records, the newest first, with step, bytes, share, packs, state and tags")
 def log_table(t):
     history(t, 1, 2)
     checkpoints(t, 3)
@@ -295,7 +295,7 @@ def nearest(t):
     outcome = t.good("id", "near", "--in", url(t), code=1)
     assert "nearest is record 2" in outcome.text() and "  norm\n" in outcome.text(), outcome.text()
     t.fails(3, "id", "missing")
-    t.fails(2, "id", "run/1", "--in", "store", says="no remote")
+    t.fails(2, "id", "run/1", "--in", "store", says="not a remote")
     t.fails(3, "id", "run/1", "--in", url(t, "nowhere"))
 
 
@@ -414,7 +414,7 @@ def usage(t):
     for command, words in uses.items():
         good = [url(t) if word == "R" else word for word in words]
         if command not in ("doctor", "verify"):  # which take a folder, too
-            t.fails(2, command, *["somewhere" if word == "R" else word for word in words], says="no remote")
+            t.fails(2, command, *["somewhere" if word == "R" else word for word in words], says="not a remote")
         for option, value in (("--bwlimit", "50X"), ("--bwlimit", "-1"), ("--timeout", "soon"), ("--retries", "x"),
                               ("--idle-timeout", "1 s"), ("--connect-timeout", ""), ("--jobs", "many")):
             t.fails(2, command, *good, option, value)

@@ -638,7 +638,7 @@ def in_memory(t):
 @test("a pull from nothing, from an empty folder or into something else fails with 2, 3 and 10")
 def failures(t):
     history(t, 1)
-    t.fails(2, "pull", "store", "r", says="no remote")
+    t.fails(2, "pull", "store", "r", says="not a remote")
     t.fails(2, "pull", url(t), "r", "--max-age", "old")
     t.fails(2, "pull", url(t), "r", "--bwlimit", "fast")
     t.fails(2, "pull", url(t), "-", says="")

@@ -487,7 +487,7 @@ def choice(t):
 def failures(t):
     checkpoints(t, 1)
     t.fails(2, "push", "run/1", url(t, revision=1))
-    t.fails(2, "push", "run/1", "store", says="no remote")
+    t.fails(2, "push", "run/1", "store", says="not a remote")
     t.fails(2, "push", "run/1", url(t), "--step", "-1")
     t.fails(2, "push", "run/1", url(t), "--keep-base", "move")
     t.fails(2, "push", "run/1", url(t), "--lock-wait", "soon")

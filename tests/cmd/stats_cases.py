@@ -135,13 +135,13 @@ def gates(t):
     assert value["gates"][5] == {"gate": "nan>0", "measured": 1, "limit": 0, "record": None, "failed": True}
 
 
-@test("a gate that cannot be answered fails the command, and never passes")
+@test("a gate that cannot be evaluated fails the command, and never passes")
 def unanswered(t):
     t.pair()
     t.good("pack", "a", "b", "-o", "d.wdp")
     t.fails(2, "stats", "a", "b", "--fail-if", "sparsty<1", says="no figure 'sparsty'")
     t.fails(2, "stats", "a", "b", "--fail-if", "sparsity", says="relation")
-    t.fails(3, "stats", "a", "b", "--fail-if", "changed(nothing.*)>0", says="no tensor fits")
+    t.fails(3, "stats", "a", "b", "--fail-if", "changed(nothing.*)>0", says="no tensor matches")
     t.fails(2, "stats", "d.wdp", "--fail-if", "nan>0", says="--base")
     t.fails(2, "stats", "d.wdp", "--fail-if", "sparsity(embed)<1", says="--base")
     assert t.good("stats", "d.wdp", "--fail-if", "changed(embed)>2").out

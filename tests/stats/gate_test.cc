@@ -82,7 +82,7 @@ TEST_CASE("a gate fails when its condition is true, and tells what was measured"
   CHECK(CheckGate(Parsed("sparsity<0.97"), report)->measured == doctest::Approx(0.925));
 }
 
-TEST_CASE("a gate that cannot be answered is an error, not a pass") {
+TEST_CASE("a gate that cannot be evaluated is an error, not a pass") {
   StatsReport report = MadeReport();
   CHECK(CheckGate(Parsed("changed(nothing.*)>0"), report).error().kind == ErrorKind::kNotFound);
   CHECK(CheckGate(Parsed("delta_bytes>1"), report).error().kind == ErrorKind::kUsage);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "stats/stats_markdown_text.h"
+#include "markup.h"
 #include "stats/stats_view.h"
 #include "support/made_stats.h"
 
