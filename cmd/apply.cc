@@ -12,7 +12,7 @@ namespace {
 JsonObject Fields(const ApplyReport& report) {
   JsonObject fields;
   SetTotals(fields, &report.totals);
-  SetIdentities(fields, &report.base, &report.result);
+  SetIdentities(fields, report.base, report.result);
   fields.Set("path", JsonValue::Known(report.path));
   fields.Set("already_applied", report.already_applied);
   return fields;

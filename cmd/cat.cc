@@ -17,7 +17,7 @@ JsonObject Fields(const CatReport& report) {
     fields.Append(NullFields({"elements_changed", "sparsity", "bytes_changed", "tensors_changed", "tensors_added",
                               "tensors_removed", "files_changed"}));
   }
-  SetIdentities(fields, &report.base, &report.result);
+  SetIdentities(fields, report.base, report.result);
   fields.Set("tensors", JsonList(report.tensors, JsonTensor));
   fields.Set("files", JsonList(report.files, JsonFile));
   return fields;

@@ -15,22 +15,17 @@ namespace {
 constexpr uint64_t kDefaultTop = 20;
 constexpr size_t kBarWidth = 10;
 
-JsonObject Fields(const DiffReport* report) {
-  JsonObject fields;
-  if (report) {
-    fields.SetFlag("different", report->different());
-  } else {
-    fields.SetNull("different");
-  }
-  SetTotals(fields, report ? &report->totals : nullptr);
-  SetDeltaSize(fields, report ? &report->totals : nullptr, report ? report->delta_bytes : std::nullopt);
-  SetIdentities(fields, report ? &report->base : nullptr, report ? &report->result : nullptr);
-  for (const char* list : {"tensors", "groups", "files"}) fields.SetNull(list);
+JsonObject Fields(const DiffReport& report) {
+  JsonObject fields = {{"different", report.different()}};
+  SetTotals(fields, &report.totals);
+  SetDeltaSize(fields, &report.totals, report.delta_bytes);
+  SetIdentities(fields, report.base, report.result);
+  fields.Append(NullFields({"tensors", "groups", "files"}));
   return fields;
 }
 
 JsonObject BlankFields() {
-  return Fields(nullptr);
+  return Fields({}).Blank();
 }
 
 // --sort: a name rises, figures fall; equal ones stay in the order of the report, which is by name.
@@ -141,30 +136,26 @@ class DiffPrinter {
   uint64_t top_;
 };
 
-void SetLists(JsonObject& fields, const DiffReport& report, const std::vector<TensorChange>& tensors,
+// The first `top` rows, 0 for all.
+template <class Row>
+std::vector<Row> First(std::vector<Row> rows, uint64_t top) {
+  if (top != 0 && rows.size() > top) rows.resize(top);
+  return rows;
+}
+
+void SetLists(JsonObject& fields, const DiffReport& report, std::vector<TensorChange> tensors,
               const std::vector<GroupRow>& groups, bool grouped, uint64_t top) {
-  std::vector<std::string> items;
-  for (const TensorChange& tensor : tensors) {
-    if (tensor.kind == ChangeKind::kSame) continue;
-    if (top != 0 && items.size() == top) break;
-    items.push_back(JsonTensor(tensor).Text());
-  }
-  fields.SetJson("tensors", JsonArray(items));
-  items.clear();
-  for (const GroupRow& group : groups) {
-    if (top != 0 && items.size() == top) break;
-    JsonObject row;
-    row.SetText("name", group.name);
-    row.SetNumber("tensors_total", group.tensors);
-    row.SetNumber("tensors_changed", group.tensors_changed);
-    row.SetNumber("elements_total", group.elements);
-    row.SetNumber("elements_changed", group.elements_changed);
-    items.push_back(row.Text());
-  }
-  if (grouped) fields.SetJson("groups", JsonArray(items));
-  items.clear();
-  for (const FileChange& file : report.files) items.push_back(JsonFile(file).Text());
-  fields.SetJson("files", JsonArray(items));
+  std::erase_if(tensors, [](const TensorChange& tensor) { return tensor.kind == ChangeKind::kSame; });
+  fields.Set("tensors", JsonList(First(std::move(tensors), top), JsonTensor));
+  const auto group_fields = [](const GroupRow& group) -> JsonObject {
+    return {{"name", group.name},
+            {"tensors_total", group.tensors},
+            {"tensors_changed", group.tensors_changed},
+            {"elements_total", group.elements},
+            {"elements_changed", group.elements_changed}};
+  };
+  if (grouped) fields.Set("groups", JsonList(First(groups, top), group_fields));
+  fields.Set("files", JsonList(report.files, JsonFile));
 }
 
 void PrintDelta(const DiffReport& report, const std::string& path, Ui& ui) {
@@ -179,8 +170,8 @@ void PrintDelta(const DiffReport& report, const std::string& path, Ui& ui) {
 // Which records were compared: "number" is that of NEW, or of the only one; "base_number" that of BASE.
 void SetRecordNumbers(JsonObject& fields, const DiffReport& report) {
   const std::optional<RecordInfo>&base = report.base_record, &newest = report.next_record ? report.next_record : base;
-  fields.SetKnownNumber("number", newest ? std::optional(newest->number) : std::nullopt);
-  fields.SetKnownNumber("base_number", base ? std::optional(base->number) : std::nullopt);
+  fields.Set("number", newest ? JsonValue(newest->number) : JsonValue());
+  fields.Set("base_number", base ? JsonValue(base->number) : JsonValue());
 }
 
 // What digests tell: the names of the tensors that differ. Only two records tell of those that one of them lacks.
@@ -188,27 +179,24 @@ void ReportByDigests(const DiffReport& report, uint64_t top, Ui& ui) {
   const bool both = report.base_record && report.next_record;
   const Totals& totals = report.totals;
   JsonObject fields = BlankFields();
-  SetIdentities(fields, &report.base, &report.result);
+  SetIdentities(fields, report.base, report.result);
   SetRecordNumbers(fields, report);
-  fields.SetNumber("tensors_total", totals.tensors_total);
-  fields.SetNumber("tensors_changed", totals.tensors_changed);
-  if (both) fields.SetNumber("tensors_added", totals.tensors_added);
-  if (both) fields.SetNumber("tensors_removed", totals.tensors_removed);
+  fields.Append({{"tensors_total", totals.tensors_total}, {"tensors_changed", totals.tensors_changed}});
+  if (both) {
+    fields.Append({{"tensors_added", totals.tensors_added}, {"tensors_removed", totals.tensors_removed}});
+  }
   const std::string first = RecordName(report.base_record ? *report.base_record : *report.next_record);
   ui.Report(
       Counted(totals.tensors_changed, "tensor") + " of " + Grouped(totals.tensors_total) +
       (both ? " changed from " + first + " to " + RecordName(*report.next_record) : " differ from " + first) +
       (report.layout_differs ? std::string(", but a header or a companion file ") + (both ? "did" : "does") : "") +
       '\n');
-  std::vector<std::string> items;
+  std::vector<JsonObject> items;
   for (const ChangeKind kind : {ChangeKind::kAdded, ChangeKind::kRemoved, ChangeKind::kChanged}) {
     uint64_t count = 0;
     for (const TensorChange& tensor : report.tensors) {
       if (tensor.kind != kind) continue;
-      JsonObject item;
-      item.SetText("name", tensor.name);
-      item.SetText("change", ChangeName(kind));
-      items.push_back(item.Text());
+      items.push_back({{"name", tensor.name}, {"change", ChangeName(kind)}});
       if (++count == 1 && both) ui.Report(ui.Title(std::string(ChangeName(kind)) + " tensors") + '\n');
       if (top != 0 && count > top) continue;
       const std::string name = TerminalText(tensor.name);
@@ -220,8 +208,8 @@ void ReportByDigests(const DiffReport& report, uint64_t top, Ui& ui) {
     }
     if (top != 0 && count > top) ui.Report("  ... '--top 0' shows all\n");
   }
-  fields.SetJson("tensors", JsonArray(items));
-  fields.SetFlag("different", report.different());
+  fields.Set("tensors", items);
+  fields.Set("different", report.different());
   ui.SetFields(fields);
 }
 
@@ -232,11 +220,11 @@ void ReportByCounts(const DiffReport& report, const Arguments& arguments, Ui& ui
   SortRows(tensors, arguments.Value("sort"));
   std::vector<GroupRow> groups = grouped ? Group(report.tensors, ParseGroupBy(by)) : std::vector<GroupRow>{};
   SortRows(groups, arguments.Value("sort"));
-  JsonObject fields = Fields(&report);
+  JsonObject fields = Fields(report);
   SetLists(fields, report, tensors, groups, grouped, arguments.Number("top", 0));
   if (report.base_record || report.next_record) {
     SetRecordNumbers(fields, report);
-    fields.SetNumber("wire_bytes", report.wire_bytes);
+    fields.Set("wire_bytes", report.wire_bytes);
   }
   ui.SetFields(fields);
 

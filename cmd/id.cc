@@ -9,26 +9,19 @@ namespace wdelta {
 
 namespace {
 
-JsonObject Fields(const IdReport* report) {
-  JsonObject fields;
-  const RecordInfo* record = report && report->record ? &*report->record : nullptr;
-  const RecordInfo* nearest = report && report->nearest ? &*report->nearest : nullptr;
-  fields.SetKnownText("state", report ? report->identity.state : "");
-  fields.SetKnownText("fingerprint", report ? report->identity.fingerprint : "");
-  fields.SetKnownNumber("number", record ? std::optional(record->number) : std::nullopt);
-  fields.SetKnownNumber("step", record ? record->step : std::nullopt);
-  fields.SetJson("same_layout", !record ? "null" : report->same_layout ? "true" : "false");
-  fields.SetKnownNumber("nearest", nearest ? std::optional(nearest->number) : std::nullopt);
-  std::vector<std::string> names;
-  if (report) {
-    for (const std::string& name : report->differing) names.push_back(JsonString(name));
-  }
-  fields.SetJson("differing", JsonArray(names));
-  return fields;
+JsonObject Fields(const IdReport& report) {
+  const std::optional<RecordInfo>& record = report.record;
+  return {{"state", JsonValue::Known(report.identity.state)},
+          {"fingerprint", JsonValue::Known(report.identity.fingerprint)},
+          {"number", record ? JsonValue(record->number) : JsonValue()},
+          {"step", record ? JsonValue(record->step) : JsonValue()},
+          {"same_layout", record ? JsonValue(report.same_layout) : JsonValue()},
+          {"nearest", report.nearest ? JsonValue(report.nearest->number) : JsonValue()},
+          {"differing", report.differing}};
 }
 
 JsonObject BlankFields() {
-  return Fields(nullptr);
+  return Fields({}).Blank();
 }
 
 Result<int> Run(const Arguments& arguments, Ui& ui) {
@@ -40,7 +33,7 @@ Result<int> Run(const Arguments& arguments, Ui& ui) {
   request.files = ChosenFiles(arguments);
   WD_ASSIGN(request.transfer, ChosenTransfer(arguments));
   WD_ASSIGN(const IdReport report, Id(request, ui.MakeContext()));
-  ui.SetFields(Fields(&report));
+  ui.SetFields(Fields(report));
   ui.Report("state       " + report.identity.state + "\nfingerprint " + report.identity.fingerprint + '\n');
   ui.Essential(report.identity.state + '\n');
   if (request.remote.empty()) return 0;

@@ -19,20 +19,20 @@ void SetTotals(JsonObject& object, const Totals* totals) {
 
 JsonObject NullFields(std::initializer_list<const char*> keys) {
   JsonObject fields;
-  for (const char* key : keys) fields.SetNull(key);
+  for (const char* key : keys) fields.Set(key, {});
   return fields;
 }
 
-void SetIdentities(JsonObject& object, const Identity* base, const Identity* result) {
-  object.SetKnownText("base_state", base ? base->state : "");
-  object.SetKnownText("state", result ? result->state : "");
-  object.SetKnownText("base_fingerprint", base ? base->fingerprint : "");
-  object.SetKnownText("fingerprint", result ? result->fingerprint : "");
+void SetIdentities(JsonObject& object, const Identity& base, const Identity& result) {
+  object.Append({{"base_state", JsonValue::Known(base.state)},
+                 {"state", JsonValue::Known(result.state)},
+                 {"base_fingerprint", JsonValue::Known(base.fingerprint)},
+                 {"fingerprint", JsonValue::Known(result.fingerprint)}});
 }
 
 void SetDeltaSize(JsonObject& object, const Totals* totals, const std::optional<uint64_t>& delta_bytes) {
   object.Set("delta_bytes", delta_bytes);
-  object.SetNull("ratio");
+  object.Set("ratio", {});
   if (!totals || delta_bytes.value_or(0) == 0) return;
   object.Set("ratio", static_cast<double>(totals->bytes_total) / static_cast<double>(*delta_bytes));
 }

@@ -13,7 +13,7 @@ namespace wdelta {
 
 // The words that reports share. A null pointer sets every field to null: the command failed before it knew.
 void SetTotals(JsonObject& object, const Totals* totals);
-void SetIdentities(JsonObject& object, const Identity* base, const Identity* result);
+void SetIdentities(JsonObject& object, const Identity& base, const Identity& result);
 // These fields, all null: not known, or not asked for.
 JsonObject NullFields(std::initializer_list<const char*> keys);
 // delta_bytes, and ratio = bytes_total / delta_bytes.

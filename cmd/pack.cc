@@ -13,7 +13,7 @@ JsonObject Fields(const PackReport& report, const std::string& path) {
   JsonObject fields;
   SetTotals(fields, &report.totals);
   SetDeltaSize(fields, &report.totals, report.delta_bytes);
-  SetIdentities(fields, &report.base, &report.result);
+  SetIdentities(fields, report.base, report.result);
   fields.Set("path", JsonValue::Known(path));
   fields.Set("sha256", JsonValue::Known(report.sha256));
   return fields;

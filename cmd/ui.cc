@@ -141,10 +141,10 @@ std::string Ui::Envelope(const std::optional<Error>& error, int exit_code) const
   JsonObject seconds;
   for (const char* phase :
        {"read", "diff", "encode", "upload", "commit", "download", "decode", "apply", "verify", "hook"}) {
-    seconds.SetNull(phase);
+    seconds.Set(phase, {});
   }
-  for (const auto& [phase, duration] : phases_) seconds.SetReal(phase, duration);
-  seconds.SetReal("total", total);
+  for (const auto& [phase, duration] : phases_) seconds.Set(phase, duration);
+  seconds.Set("total", total);
 
   JsonObject object = {{"schema", "wdelta." + (command_.empty() ? "usage" : command_) + "/1"},
                        {"ok", !error},

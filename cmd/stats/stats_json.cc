@@ -72,13 +72,13 @@ JsonObject StatsFields(const StatsView& view) {
         {"bytes_changed", "tensors_total", "tensors_changed", "tensors_added", "tensors_removed", "files_changed"}));
   }
   SetDeltaSize(fields, &report.totals, report.delta_bytes);
-  SetIdentities(fields, &report.base, &report.result);
+  SetIdentities(fields, report.base, report.result);
   const JsonObject tallied = TalliedFields(report);
   fields.Append(report.has_tallies() ? tallied : tallied.Blank());
   fields.Set("by", view.by);
   fields.Append(NullFields({"tensors", "groups", "records"}));
   const char* rows = view.by == "tensor" ? "tensors" : view.by == "step" ? "records" : "groups";
-  fields.SetJson(rows, JsonArray(StatsJsonRows(view)));
+  fields.Set(rows, JsonValue::FromJson(JsonArray(StatsJsonRows(view))));
   const auto list_if = [](bool is_known, const auto& items, const auto& object_of) {
     return is_known ? JsonList(items, object_of) : JsonValue();
   };

@@ -29,9 +29,7 @@ std::string MadeIndex(const Checkpoint& checkpoint) {
   for (const Tensor& tensor : checkpoint.tensors()) {
     weight_map.emplace_back(tensor.name, checkpoint.layout().shards[tensor.shard].path);
   }
-  JsonObject index;
-  index.SetJson("metadata", "{}");
-  index.SetJson("weight_map", JsonTexts(weight_map));
+  const JsonObject index = {{"metadata", JsonObject()}, {"weight_map", JsonValue::FromJson(JsonTexts(weight_map))}};
   return index.Text();
 }
 

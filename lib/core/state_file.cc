@@ -65,8 +65,8 @@ Result<StateFile> StateFile::Read(const std::string& path) {
 
 Result<> StateFile::Write(const std::string& path, bool durable) const {
   JsonObject out;
-  out.SetText(kFormatKey, std::to_string(kFormat));
-  for (const auto& [key, value] : values_) out.SetText(key, value);
+  out.Set(kFormatKey, std::to_string(kFormat));
+  for (const auto& [key, value] : values_) out.Set(key, value);
   const std::string text = out.Text() + '\n';
   WD_ASSIGN(const std::unique_ptr<ByteSink> sink, OpenSink(path, durable));
   WD_TRY(sink->Write(AsBytes(text)));

@@ -22,66 +22,55 @@ uint64_t FirstCovered(uint64_t number) {
 
 namespace {
 
-std::string ObjectsJson(const Way& way) {
-  std::vector<std::string> items;
-  for (const ObjectRef& object : way.objects) {
-    JsonObject item;
-    item.SetText("sha256", Hex(object.sha256));
-    item.SetNumber("bytes", object.bytes);
-    items.push_back(item.Text());
-  }
-  return JsonArray(items);
+JsonValue Objects(const Way& way) {
+  return JsonList(way.objects, [](const ObjectRef& object) -> JsonObject {
+    return {{"sha256", Hex(object.sha256)}, {"bytes", object.bytes}};
+  });
 }
 
-void SetWay(JsonObject& out, std::string_view key, const std::optional<Way>& way) {
-  out.SetJson(key, way ? ObjectsJson(*way) : "null");
+JsonObject EntryFields(const RecordEntry& entry) {
+  return {{"number", entry.number},
+          {"state", Hex(entry.state)},
+          {"fingerprint", Hex(entry.fingerprint)},
+          {"step", entry.step},
+          {"created", entry.created},
+          {"delta", entry.delta ? Objects(*entry.delta) : JsonValue()},
+          {"anchor", entry.anchor ? Objects(*entry.anchor) : JsonValue()},
+          {"elements_total", entry.elements_total},
+          {"elements_changed", entry.elements_changed},
+          {"bytes_total", entry.bytes_total}};
 }
 
-void SetEntry(JsonObject& out, const RecordEntry& entry) {
-  out.SetNumber("number", entry.number);
-  out.SetText("state", Hex(entry.state));
-  out.SetText("fingerprint", Hex(entry.fingerprint));
-  out.SetKnownNumber("step", entry.step);
-  out.SetNumber("created", entry.created);
-  SetWay(out, "delta", entry.delta);
-  SetWay(out, "anchor", entry.anchor);
-  out.SetNumber("elements_total", entry.elements_total);
-  out.SetNumber("elements_changed", entry.elements_changed);
-  out.SetNumber("bytes_total", entry.bytes_total);
-}
-
-void SetDigest(JsonObject& out, std::string_view key, const Sha256Digest& digest) {
-  out.SetKnownText(key, digest == Sha256Digest{} ? "" : Hex(digest));
+// Null if there is none.
+JsonValue Digest(const Sha256Digest& digest) {
+  return digest == Sha256Digest{} ? JsonValue() : JsonValue(Hex(digest));
 }
 
 }  // namespace
 
 std::string RecordText(const Record& record) {
-  JsonObject out;
-  out.SetNumber("wdelta_record", 1);
-  out.SetText("history", record.history);
-  out.SetText("writer", record.writer);
-  SetDigest(out, "previous", record.previous);
-  SetEntry(out, record.entry);
-  out.SetText("layout", Hex(record.layout));
-  SetDigest(out, "base_state", record.base_state);
-  SetDigest(out, "base_fingerprint", record.base_fingerprint);
-  out.SetNumber("bytes_changed", record.totals.bytes_changed);
-  out.SetNumber("tensors_total", record.totals.tensors_total);
-  out.SetNumber("tensors_changed", record.totals.tensors_changed);
-  out.SetNumber("tensors_added", record.totals.tensors_added);
-  out.SetNumber("tensors_removed", record.totals.tensors_removed);
-  out.SetNumber("files_changed", record.totals.files_changed);
-  std::vector<std::string> earlier;
-  for (const RecordEntry& entry : record.earlier) {
-    JsonObject item;
-    SetEntry(item, entry);
-    item.SetText("record", Hex(entry.record));
-    earlier.push_back(item.Text());
-  }
-  out.SetJson("earlier", JsonArray(earlier));
-  SetDigest(out, "before", record.before);
-  out.SetJson("signatures", "[]");
+  JsonObject out = {{"wdelta_record", 1},
+                    {"history", record.history},
+                    {"writer", record.writer},
+                    {"previous", Digest(record.previous)}};
+  out.Append(EntryFields(record.entry));
+  out.Append({{"layout", Hex(record.layout)},
+              {"base_state", Digest(record.base_state)},
+              {"base_fingerprint", Digest(record.base_fingerprint)},
+              {"bytes_changed", record.totals.bytes_changed},
+              {"tensors_total", record.totals.tensors_total},
+              {"tensors_changed", record.totals.tensors_changed},
+              {"tensors_added", record.totals.tensors_added},
+              {"tensors_removed", record.totals.tensors_removed},
+              {"files_changed", record.totals.files_changed},
+              {"earlier", JsonList(record.earlier,
+                                   [](const RecordEntry& entry) {
+                                     JsonObject item = EntryFields(entry);
+                                     item.Set("record", Hex(entry.record));
+                                     return item;
+                                   })},
+              {"before", Digest(record.before)},
+              {"signatures", JsonValue::FromJson("[]")}});
   std::string text = out.Text();
   text.pop_back();  // the brace
   return text + RecordCheck(text);
@@ -92,33 +81,20 @@ std::string RecordCheck(std::string_view text) {
 }
 
 std::string AddedWayText(const AddedWay& added) {
-  JsonObject out;
-  out.SetNumber("wdelta_way", 1);
-  out.SetText("history", added.history);
-  out.SetNumber("number", added.number);
-  out.SetNumber("from", added.way.from);
-  out.SetText("state", Hex(added.state));
-  out.SetJson("objects", ObjectsJson(added.way));
+  const JsonObject out = {{"wdelta_way", 1},        {"history", added.history},  {"number", added.number},
+                          {"from", added.way.from}, {"state", Hex(added.state)}, {"objects", Objects(added.way)}};
   return out.Text() + '\n';
 }
 
 std::string TipHintText(const TipHint& hint) {
-  JsonObject out;
-  out.SetNumber("wdelta_tip", 1);
-  out.SetNumber("number", hint.number);
-  std::vector<std::string> anchors, jumps;
-  for (const uint64_t number : hint.anchors) anchors.push_back(std::to_string(number));
-  for (const auto& [from, to] : hint.jumps) jumps.push_back(JsonArray({std::to_string(from), std::to_string(to)}));
-  out.SetJson("anchors", JsonArray(anchors));
-  out.SetJson("jumps", JsonArray(jumps));
+  const auto pair_of = [](const auto& jump) { return std::vector<uint64_t>{jump.first, jump.second}; };
+  const JsonObject out = {
+      {"wdelta_tip", 1}, {"number", hint.number}, {"anchors", hint.anchors}, {"jumps", JsonList(hint.jumps, pair_of)}};
   return out.Text() + '\n';
 }
 
 std::string TagText(const Tag& tag) {
-  JsonObject out;
-  out.SetNumber("wdelta_tag", 1);
-  out.SetNumber("number", tag.number);
-  out.SetText("state", Hex(tag.state));
+  const JsonObject out = {{"wdelta_tag", 1}, {"number", tag.number}, {"state", Hex(tag.state)}};
   return out.Text() + '\n';
 }
 
