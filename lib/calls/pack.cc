@@ -3,8 +3,8 @@
 
 #include "checkpoint/hex_identity.h"
 #include "core/boundary.h"
-#include "foreign/export.h"
-#include "foreign/open_target.h"
+#include "foreign/foreign_target.h"
+#include "foreign/foreign_writer.h"
 #include "walk/rebuild.h"
 #include "walk/write_delta.h"
 #include "wdelta.h"

@@ -6,8 +6,7 @@
 #include "canonical/whole_version.h"
 #include "core/path.h"
 #include "core/text.h"
-#include "foreign/foreign_proof.h"
-#include "foreign/open_target.h"
+#include "foreign/foreign_target.h"
 
 namespace wdelta {
 

@@ -9,10 +9,7 @@ namespace wdelta {
 namespace {
 
 Error OfTensor(const ForeignDelta& delta, const std::string& name, ErrorKind kind, const std::string& why) {
-  Error error{kind, "'" + delta.path() + "': tensor '" + name + "' " + why};
-  error.path = delta.path();
-  error.tensor = name;
-  return error;
+  return Error{kind, "'" + delta.path() + "': tensor '" + name + "' " + why}.At(delta.path()).OfTensor(name);
 }
 
 }  // namespace
@@ -143,7 +140,7 @@ Result<bool> ForeignTarget::Accept(const WalkDigests& digests) {
   const bool is_right = accepted && found == applied_;
   applied_ = found;
   if (is_right && note_ && std::any_of(found.begin(), found.end(), [](size_t count) { return count > 0; })) {
-    note_("the base already has what '" + deltas_.back()->path() + "' leads to, or a part of it");
+    note_("the base already has all or some of the changes of '" + deltas_.back()->path() + "'");
     note_ = nullptr;  // once, however often the target is walked
   }
   WD_TRY(PrepareWalk());
@@ -169,12 +166,30 @@ Result<ForeignTarget::Applied> ForeignTarget::CountApplied() const {
     }
     if (applied[at] > before) continue;
     Error error = OfTensor(*wrong->delta, wrong->wanted().name, ErrorKind::kConflict,
-                           "does not become what it should: the base is another one, or the delta is damaged");
+                           "does not match its checksum: the base is wrong, or the delta is damaged");
     error.expected = wrong->wanted().checksum;
     error.found = wrong->checksum;
     return error;
   }
   return applied;
+}
+
+Result<std::string> TensorUnlike(const Checkpoint& checkpoint, const ForeignDelta& delta, const StopToken& stop) {
+  Bytes block;
+  for (const ForeignTensor& wanted : delta.tensors()) {
+    if (wanted.checksum_kind == ForeignChecksum::kNone) continue;
+    const Tensor* tensor = checkpoint.Find(wanted.name);
+    if (!tensor) return wanted.name;
+    ForeignHasher hasher(wanted.checksum_kind);
+    for (uint64_t number = 0; number < BlockCount(tensor->bytes); ++number) {
+      WD_TRY(stop.Check());
+      block.resize(BlockLength(tensor->bytes, number));
+      WD_TRY(checkpoint.Read(*tensor, number * kBlockBytes, block));
+      hasher.Update(block);
+    }
+    if (hasher.Finish() != wanted.checksum) return wanted.name;
+  }
+  return std::string();
 }
 
 }  // namespace wdelta

@@ -43,10 +43,9 @@ Result<Journal> Journal::Open(const std::string& path, bool durable) {
   WD_ASSIGN(File lock, File::OpenForUpdate(lock_path));
   WD_ASSIGN(const bool locked, lock.TryLock());
   if (!locked) {
-    Error error{ErrorKind::kBusy, "another process is patching '" + path + "'"};
-    error.path = path;
-    error.hint = "wait until it is done, then run the same command again";
-    return error;
+    return Error{ErrorKind::kBusy, "another process is patching '" + path + "'",
+                 "wait until it is done, then run the same command again"}
+        .At(path);
   }
   if (durable) WD_TRY(SyncFolder(ParentFolder(folder)));  // a journal that a power cut takes away mends nothing
   return Journal(path, folder, std::move(lock), durable);
@@ -211,7 +210,7 @@ Result<> Journal::Commit(const std::vector<std::string>& staged, const std::vect
       WD_TRY(file.Sync());
     }
   }
-  WD_TRY(WriteAtomically(std::string(segment_ ? kReady : kCommit), list.bytes()));
+  WD_TRY(WriteWholeFile(folder_ + std::string(segment_ ? kReady : kCommit), list.bytes(), durable_));
   has_begun_ = true;
   WD_TRY(Flush());
   WD_TRY(CarryOut());
@@ -238,12 +237,6 @@ Result<> Journal::CarryOut() const {
     }
   }
   return in.ExpectEnd();
-}
-
-Result<> Journal::WriteAtomically(const std::string& name, ByteSpan content) const {
-  WD_ASSIGN(const auto sink, OpenSink(folder_ + name, durable_));
-  WD_TRY(sink->Write(content));
-  return sink->Commit();
 }
 
 }  // namespace wdelta
