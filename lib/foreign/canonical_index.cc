@@ -67,19 +67,12 @@ Result<> FindInMetadata(JsonReader& json, std::string_view text, Places& places)
 Result<Places> FindPlaces(std::string_view text) {
   if (!ValidUtf8(AsBytes(text))) return Error{ErrorKind::kIntegrity, "the index is not UTF-8"};
   Places places;
+  places.inside = text.find('{') + 1;
   JsonReader json(text);
-  WD_TRY(json.BeginObject());
-  places.inside = json.position();
-  for (;;) {
-    WD_ASSIGN(const std::optional<std::string_view> key, json.NextKey());
-    if (!key) break;
+  WD_TRY(json.Object([&](std::string_view key) -> Result<> {
     places.empty = false;
-    if (*key == "metadata") {
-      WD_TRY(FindInMetadata(json, text, places));
-    } else {
-      WD_TRY(json.Skip());
-    }
-  }
+    return key == "metadata" ? FindInMetadata(json, text, places) : json.Skip();
+  }));
   WD_TRY(json.End());
   return places;
 }

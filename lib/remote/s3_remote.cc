@@ -102,17 +102,13 @@ class S3Remote final : public Remote {
     WD_ASSIGN(const HttpAnswer answer, session_.Send({.query = query, .max_answer = kMaxListing}));
     if (answer.status != 200) return session_.Explain(answer, std::nullopt);
     Result<S3Listing> parsed = ReadS3Listing(answer.body);
-    if (!parsed.ok()) {  // cut, damaged, or from something in between: the next answer may be the store's
-      auto error = parsed.TakeError();
-      error->kind = ErrorKind::kTransient;
-      return error;
-    }
-    S3Listing listing = std::move(*parsed);
+    // Cut, damaged, or from something in between: the next answer may be the store's.
+    if (!parsed.ok()) return Error{ErrorKind::kTransient, parsed.error().message};
     ObjectPage page;
-    page.more = listing.more;
+    page.more = parsed->more;
     const std::string* date = answer.Header("date");
     page.now = date ? ParseHttpDate(*date).value_or(0) : 0;
-    for (ObjectInfo& object : listing.objects) {
+    for (ObjectInfo& object : parsed->objects) {
       if (!object.key.starts_with(root + prefix))
         return Error{ErrorKind::kIntegrity, "the listing of '" + url() + "' has a key outside of what was asked for"};
       object.key.erase(0, root.size());
