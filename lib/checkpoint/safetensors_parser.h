@@ -26,7 +26,7 @@ class SafetensorsParser {
   Result<> ReadOffsets(SafetensorsHeader::Entry* entry);
   Result<> BeginArray();
   // Refuses any other type of the next value of the JSON text.
-  Result<> Expect(JsonReader::Type wanted, const std::string& subject);
+  Result<> Expect(JsonReader::Type wanted, std::string_view subject);
   Result<> CheckSize(const SafetensorsHeader::Entry& entry);
   Result<> CheckOrder();
   void KeepName(std::string_view key, SafetensorsHeader::Entry* entry);
