@@ -208,8 +208,7 @@ Result<> Decode(ByteSpan coded, const BlockFrame& frame, BlockDelta& delta) {
   ClassMap map{ExponentOf(frame.dtype), 0, 1};
   map.count = static_cast<unsigned>(in.Bits(4)) + 1;
   if (map.count > 1) map.first = static_cast<uint32_t>(in.Bits(kExponentBits));
-  if (uint64_t{map.first} + map.count - 1 > map.field.mask)
-    return Error{ErrorKind::kIntegrity, "classes out of range"};
+  if (uint64_t{map.first} + map.count - 1 > map.field.mask) return Error{ErrorKind::kIntegrity, "classes out of range"};
   WD_ASSIGN(const std::vector<uint64_t> active, TakeActiveRuns(in, units));
 
   auto& [ranks, steps] = Scratch<T>::Cleared();
