@@ -17,7 +17,8 @@ Result<> CheckFormat(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), format);
   const bool is_number = end == text.data() + text.size() && error != std::errc::invalid_argument;
   const bool is_huge = error == std::errc::result_out_of_range;  // and `format` is still 0
-  if (!is_number || (format == 0 && !is_huge)) return Error{ErrorKind::kIntegrity, "its format is not a version number"};
+  if (!is_number || (format == 0 && !is_huge))
+    return Error{ErrorKind::kIntegrity, "its format is not a version number"};
   if (error == std::errc{} && format <= StateFile::kFormat) return {};
   return Error{ErrorKind::kRefused, "format " + std::string(text)};
 }
