@@ -1,7 +1,7 @@
 // Apply: a base and deltas become a checkpoint, a new one or the base itself.
 #include "checkpoint/hex_identity.h"
 #include "core/boundary.h"
-#include "foreign/open_target.h"
+#include "foreign/foreign_target.h"
 #include "walk/in_place.h"
 #include "wdelta.h"
 

@@ -3,7 +3,7 @@
 #include "checkpoint/hex_identity.h"
 #include "core/boundary.h"
 #include "foreign/foreign.h"
-#include "foreign/open_target.h"
+#include "foreign/foreign_target.h"
 #include "stats/tally_walk.h"
 #include "sync/way_index.h"
 #include "walk/piece_walk.h"

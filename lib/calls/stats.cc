@@ -4,7 +4,7 @@
 #include "checkpoint/hex_identity.h"
 #include "core/boundary.h"
 #include "foreign/foreign.h"
-#include "foreign/open_target.h"
+#include "foreign/foreign_target.h"
 #include "stats/encodings.h"
 #include "stats/findings.h"
 #include "stats/tally_walk.h"

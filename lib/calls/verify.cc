@@ -2,7 +2,7 @@
 #include "checkpoint/hex_identity.h"
 #include "core/boundary.h"
 #include "foreign/foreign.h"
-#include "foreign/open_target.h"
+#include "foreign/foreign_target.h"
 #include "local/replica.h"
 #include "local/sglang_marker.h"
 #include "sync/verify_history.h"

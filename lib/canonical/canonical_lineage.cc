@@ -9,7 +9,7 @@
 #include "canonical/whole_version.h"
 #include "core/path.h"
 #include "core/text.h"
-#include "foreign/open_target.h"
+#include "foreign/foreign_target.h"
 #include "sync/object_transfer.h"
 
 namespace wdelta {

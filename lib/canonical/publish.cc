@@ -9,7 +9,7 @@
 #include "checkpoint/hex_identity.h"
 #include "core/stopwatch.h"
 #include "core/text.h"
-#include "foreign/export.h"
+#include "foreign/foreign_writer.h"
 #include "remote/remote_key.h"
 
 namespace wdelta {

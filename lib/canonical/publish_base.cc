@@ -2,7 +2,7 @@
 
 #include "canonical/whole_version.h"
 #include "core/text.h"
-#include "foreign/foreign_proof.h"
+#include "foreign/foreign_target.h"
 #include "sync/object_transfer.h"
 
 namespace wdelta {

@@ -7,7 +7,7 @@
 #include "canonical/whole_version.h"
 #include "core/parallel.h"
 #include "core/state_file.h"
-#include "foreign/foreign_frame.h"
+#include "foreign/foreign_parts.h"
 #include "sync/object_transfer.h"
 
 namespace wdelta {

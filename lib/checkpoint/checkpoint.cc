@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <mutex>
 
+#include "core/byte_source.h"
+
 namespace wdelta {
 
 // Shards are opened when they are first read, and at most kMaxOpen stay open: a checkpoint may have 1,500 of them, and
@@ -41,10 +43,9 @@ struct Checkpoint::OpenFiles {
   }
 
   static Error Changed(const std::string& path) {
-    Error error{ErrorKind::kConflict, "'" + path + "' changed while it was read"};
-    error.path = path;
-    error.hint = "wait until the writer is done, then run the same command again";
-    return error;
+    return Error{ErrorKind::kConflict, "'" + path + "' changed while it was read",
+                 "wait until the writer is done, then run the same command again"}
+        .At(path);
   }
 };
 
@@ -89,12 +90,11 @@ Result<> Checkpoint::OpenShards(const std::vector<std::string>& names) {
     layout_.shards[shard].sha256 = DigestSha256(header.bytes());
     layout_.shards[shard].data_bytes = identity.size - header.bytes().size();
     if (Contains(header.bytes(), "DCP_SHARDING_INFO") && header.Metadata("DCP_SHARDING_INFO")) {
-      Error error{ErrorKind::kRefused,
-                  "'" + ShardPath(shard) + "' is an unconsolidated shard of a torch distributed checkpoint"};
-      error.path = ShardPath(shard);
-      error.hint =
-          "consolidate the shards first, e.g. with torch.distributed.checkpoint's consolidate_safetensors_files";
-      return error;
+      return Error{
+          ErrorKind::kRefused,
+          "'" + ShardPath(shard) + "' is an unconsolidated shard of a torch distributed checkpoint",
+          "consolidate the shards first, e.g. with torch.distributed.checkpoint's consolidate_safetensors_files"}
+          .At(ShardPath(shard));
     }
     headers_.push_back(std::move(header));
   }
@@ -103,18 +103,11 @@ Result<> Checkpoint::OpenShards(const std::vector<std::string>& names) {
 }
 
 Result<> Checkpoint::OpenCompanions(const std::vector<std::string>& paths) {
-  Bytes piece(256 << 10);
   for (const std::string& relative : paths) {
     WD_ASSIGN(const File file, File::OpenForRead(path_ + "/" + relative));
     WD_ASSIGN(const FileIdentity identity, file.Identify());
-    Sha256 sha256;
-    for (uint64_t at = 0; at < identity.size;) {
-      const MutableByteSpan part = MutableByteSpan(piece).first(std::min<uint64_t>(piece.size(), identity.size - at));
-      WD_TRY(file.ReadAt(at, part));
-      sha256.Update(part);
-      at += part.size();
-    }
-    layout_.companions.push_back({relative, identity.size, sha256.Finish(), 0});
+    WD_ASSIGN(const Sha256Digest sha256, DigestSource(FileSlice(file, 0, identity.size), {}));
+    layout_.companions.push_back({relative, identity.size, sha256, 0});
     files_->companion_identity.emplace_back(file.path(), identity);
   }
   return {};
@@ -125,11 +118,9 @@ Result<> Checkpoint::CheckIndex(const std::string& index, const NoteSink& note) 
   size_t listed = 0;
   WD_TRY(VisitWeightMap(path_ + "/" + index, [&](std::string_view name, std::string_view shard) -> Result<> {
     const Tensor* tensor = Find(name);
-    if (!tensor || layout_.shards[tensor->shard].path != shard) {
-      Error error{ErrorKind::kIntegrity, "tensor '" + std::string(name) + "' is not in '" + std::string(shard) + "'"};
-      error.tensor = name;
-      return error;
-    }
+    if (!tensor || layout_.shards[tensor->shard].path != shard)
+      return Error{ErrorKind::kIntegrity, "tensor '" + std::string(name) + "' is not in '" + std::string(shard) + "'"}
+          .OfTensor(name);
     ++listed;
     return {};
   }));

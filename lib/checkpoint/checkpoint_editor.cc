@@ -70,10 +70,9 @@ Result<CheckpointEditor> CheckpointEditor::Create(const std::string& path, const
   const bool is_folder = IsFolder(path);
   files->as_folder = !layout.lone_file || is_folder || path.ends_with('/');
   if (files->as_folder && PathExists(path) && !IsEmptyFolder(path)) {
-    Error error{ErrorKind::kRefused, "'" + path + "' exists" + (is_folder ? " and is not empty" : " and is no folder")};
-    error.path = path;
-    error.hint = "remove it, or name another output";
-    return error;
+    return Error{ErrorKind::kRefused, "'" + path + "' exists" + (is_folder ? " and is not empty" : " and is no folder"),
+                 "remove it, or name another output"}
+        .At(path);
   }
   files->layout = layout;
   files->final_path = path;

@@ -5,7 +5,6 @@
 
 #include "checkpoint/layout.h"
 #include "core/file.h"
-#include "core/glob.h"
 #include "core/json.h"
 
 namespace wdelta {
@@ -50,7 +49,7 @@ Result<std::vector<Candidate>> ListFiles(const std::string& folder) {
   WD_TRY(WalkTree(real_folder, [&](const std::string& path, EntryKind kind) -> Result<bool> {
     if (++seen > kMaxFolderEntries) {
       return Error{ErrorKind::kRefused, "'" + folder + "' holds more than " + std::to_string(kMaxFolderEntries) +
-                                            " files, this is not a checkpoint"};
+                                            " files, it is not a checkpoint"};
     }
     if (LastComponent(path).starts_with('.')) return false;
     if (kind != EntryKind::kFile && kind != EntryKind::kLink) return true;
@@ -88,13 +87,11 @@ Result<> RefuseDistributedShards(const std::vector<Candidate>& files, const std:
   for (const Candidate& file : files) {
     const bool sliced = file.path.ends_with(".distcp") || GlobMatch("shard-*-model-*.safetensors", file.path);
     if (!sliced) continue;
-    Error error{ErrorKind::kRefused,
-                "'" + folder + "' holds unconsolidated shards of a torch distributed checkpoint ('" + file.path + "')"};
-    error.path = file.path;
-    error.hint =
-        "consolidate them first, e.g. with torch.distributed.checkpoint's "
-        "consolidate_safetensors_files or dcp_to_torch_save, then name the folder it wrote";
-    return error;
+    return Error{ErrorKind::kRefused,
+                 "'" + folder + "' holds unconsolidated shards of a torch distributed checkpoint ('" + file.path + "')",
+                 "consolidate them first, e.g. with torch.distributed.checkpoint's "
+                 "consolidate_safetensors_files or dcp_to_torch_save, then name the folder it wrote"}
+        .At(file.path);
   }
   return {};
 }
@@ -122,32 +119,17 @@ Result<> VisitWeightMap(const std::string& index_path,
     if (!ValidUtf8(text)) return Error{ErrorKind::kIntegrity, "not UTF-8"};
     JsonReader json(AsText(text));
     bool found = false;
-    DuplicateKeys fields;
-    WD_TRY(json.BeginObject());
-    for (;;) {
-      WD_ASSIGN(const auto field, json.NextKey());
-      if (!field) break;
-      fields.Add(*field);
-      if (*field != "weight_map") {
-        WD_TRY(json.Skip());
-        continue;
-      }
+    WD_TRY(json.Object([&](std::string_view field) -> Result<> {
+      if (field != "weight_map") return json.Skip();
       found = true;
-      DuplicateKeys tensors;
-      WD_TRY(json.BeginObject());
-      for (;;) {
-        WD_ASSIGN(const auto key, json.NextKey());
-        if (!key) break;
-        const std::string tensor(*key);
-        tensors.Add(tensor);
+      return json.Object([&](std::string_view key) -> Result<> {
+        const std::string tensor(key);
         WD_ASSIGN(const std::string_view shard, json.String());
         WD_TRY(CheckShardName(shard));
-        WD_TRY(visit(tensor, shard));
-      }
-      if (tensors.Any()) return Error{ErrorKind::kIntegrity, "a tensor occurs twice in weight_map"};
-    }
+        return visit(tensor, shard);
+      });
+    }));
     WD_TRY(json.End());
-    if (fields.Any()) return Error{ErrorKind::kIntegrity, "a key occurs twice"};
     if (!found) return Error{ErrorKind::kIntegrity, "no weight_map"};
     return {};
   };
@@ -183,10 +165,9 @@ Result<FolderFiles> ListCheckpointFolder(const std::string& folder, const FileCh
     if (shards.contains(file.path)) {
       WD_TRY(CheckShardName(file.path));
       if (file.outside) {
-        Error error{ErrorKind::kRefused, "'" + folder + "/" + file.path + "' is a link that leads out of its folder"};
-        error.path = file.path;
-        error.hint = "name the folder that holds the files themselves, or copy them";
-        return error;
+        return Error{ErrorKind::kRefused, "'" + folder + "/" + file.path + "' is a link that points outside its folder",
+                     "name the folder that holds the files themselves, or copy them"}
+            .At(file.path);
       }
       result.shards.push_back(file.path);
     } else if (file.outside) {
@@ -199,16 +180,14 @@ Result<FolderFiles> ListCheckpointFolder(const std::string& folder, const FileCh
   }
   for (const std::string& shard : shards) {
     if (std::binary_search(result.shards.begin(), result.shards.end(), shard)) continue;
-    Error error{ErrorKind::kNotFound,
-                "'" + folder + "/" + result.index + "' names '" + shard + "', which is not there"};
-    error.path = shard;
-    return error;
+    return Error{ErrorKind::kNotFound,
+                 "'" + folder + "/" + result.index + "' names '" + shard + "', which is not there"}
+        .At(shard);
   }
   if (result.shards.empty()) {
-    Error error{ErrorKind::kNotFound, "no safetensors files in '" + folder + "'"};
-    error.path = folder;
-    error.hint = "name a .safetensors file, or a folder that holds some";
-    return error;
+    return Error{ErrorKind::kNotFound, "no safetensors files in '" + folder + "'",
+                 "name a .safetensors file, or a folder that holds some"}
+        .At(folder);
   }
   if (!left_out.empty()) note("left out of '" + folder + "': " + ListForPeople(left_out));
   if (!outside.empty()) note("left out of '" + folder + "', links that lead out of it: " + ListForPeople(outside));

@@ -23,14 +23,12 @@ Sha256Digest Layout::Digest() const {
 namespace {
 
 Error Refuse(std::string_view name, std::string_view why) {
-  Error error{ErrorKind::kRefused, "file name '" + std::string(name) + "' " + std::string(why)};
-  error.path = name;
-  return error;
+  return Error{ErrorKind::kRefused, "file name '" + std::string(name) + "' " + std::string(why)}.At(name);
 }
 
 Result<> CheckComponent(std::string_view component, std::string_view whole) {
   if (component.empty()) return Refuse(whole, "is absolute or has an empty part");
-  if (component.front() == '.') return Refuse(whole, component == ".." ? "leads out of its folder" : "is hidden");
+  if (component.front() == '.') return Refuse(whole, component == ".." ? "points outside its folder" : "is hidden");
   if (component.size() > 255) return Refuse(whole.substr(0, 100), "has a part of more than 255 bytes");
   for (const char c : component) {
     if (c == '\\' || static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
@@ -43,7 +41,7 @@ Result<> CheckComponent(std::string_view component, std::string_view whole) {
 }  // namespace
 
 Result<> CheckShardName(std::string_view name) {
-  if (name.find('/') != std::string_view::npos) return Refuse(name, "leads out of its folder");
+  if (name.find('/') != std::string_view::npos) return Refuse(name, "points outside its folder");
   WD_TRY(CheckComponent(name, name));
   if (!name.ends_with(".safetensors")) return Refuse(name, "does not end in '.safetensors'");
   if (!ValidUtf8(AsBytes(name))) return Refuse(name, "is not UTF-8");

@@ -8,11 +8,8 @@ namespace wdelta {
 namespace {
 
 Error Malformed(const std::string& path, const std::string& why, std::string expected = "", std::string found = "") {
-  Error error{ErrorKind::kIntegrity, "'" + path + "': " + why};
-  error.path = path;
-  error.expected = std::move(expected);
-  error.found = std::move(found);
-  return error;
+  return Error{ErrorKind::kIntegrity, "'" + path + "': " + why}.At(path).Compared(std::move(expected),
+                                                                                  std::move(found));
 }
 
 Result<> CheckLength(uint64_t json_bytes, uint64_t file_bytes, const std::string& path) {

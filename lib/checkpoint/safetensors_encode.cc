@@ -7,9 +7,7 @@ namespace wdelta {
 namespace {
 
 Error Unwritable(const std::string& tensor, const std::string& why) {
-  Error error{ErrorKind::kUsage, "cannot write tensor '" + Shorten(tensor) + "': " + why};
-  error.tensor = Shorten(tensor);
-  return error;
+  return Error{ErrorKind::kUsage, "cannot write tensor '" + Shorten(tensor) + "': " + why}.OfTensor(Shorten(tensor));
 }
 
 Result<> AppendTensor(const NewTensor& tensor, uint64_t* offset, std::string* json) {
@@ -63,11 +61,9 @@ Result<Bytes> EncodeSafetensorsHeader(std::span<const NewTensor> tensors,
   json += '}';
   json.resize((json.size() + 7) / 8 * 8, ' ');
   if (json.size() > kMaxHeaderBytes) {
-    Error error{ErrorKind::kUsage, "header of " + std::to_string(json.size()) + " bytes, at most " +
-                                       std::to_string(kMaxHeaderBytes) + " are allowed"};
-    error.expected = std::to_string(kMaxHeaderBytes);
-    error.found = std::to_string(json.size());
-    return error;
+    return Error{ErrorKind::kUsage, "header of " + std::to_string(json.size()) + " bytes, at most " +
+                                        std::to_string(kMaxHeaderBytes) + " are allowed"}
+        .Compared(std::to_string(kMaxHeaderBytes), std::to_string(json.size()));
   }
   ByteWriter out;
   out.Fixed<uint64_t>(json.size());

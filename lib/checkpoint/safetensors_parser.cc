@@ -11,29 +11,10 @@ namespace {
 
 using Type = JsonReader::Type;
 
-std::string_view TypeName(Type type) {
-  switch (type) {
-    case Type::kObject:
-      return "an object";
-    case Type::kArray:
-      return "an array";
-    case Type::kString:
-      return "a string";
-    case Type::kNumber:
-      return "a number";
-    case Type::kTrue:
-    case Type::kFalse:
-      return "a truth value";
-    case Type::kNull:
-      return "null";
-    case Type::kEnd:
-      break;
-  }
-  return "nothing";
-}
-
-std::string Mismatch(std::string_view subject, Type found, std::string_view expected) {
-  return std::string(subject) + " is " + std::string(TypeName(found)) + ", not " + std::string(expected);
+std::string TypeName(Type type) {
+  constexpr const char* kNames[] = {"an object",     "an array",      "a string", "a number",
+                                    "a truth value", "a truth value", "null",     "nothing"};  // as in the enum
+  return kNames[static_cast<size_t>(type)];
 }
 
 // Makes room for all that can come, once a vector has grown past the usual: doubling would hold it twice, and of this
@@ -60,22 +41,25 @@ Error SafetensorsParser::Refuse(const std::string& why, std::string expected, st
     error.message += "tensor '" + error.tensor + "': ";
   }
   error.message += why;
-  error.path = path_;
-  error.expected = std::move(expected);
-  error.found = std::move(found);
-  return error;
+  return std::move(error).At(path_).Compared(std::move(expected), std::move(found));
 }
 
 template <class T>
 Error SafetensorsParser::Explain(const Result<T>& result) const {
   const std::string& why = result.error().message;
   if (!in_tensor_ && json_.repeated_key() && *json_.repeated_key() != "__metadata__") {
-    Error error = Refuse("tensor '" + *json_.repeated_key() + "': name occurs twice");
-    error.tensor = *json_.repeated_key();
-    return error;
+    return Refuse("tensor '" + *json_.repeated_key() + "': name occurs twice").OfTensor(*json_.repeated_key());
   }
   if (json_.repeated_key()) return Refuse(why);
   return Refuse((field_.empty() ? "header, " : std::string(field_) + ": header, ") + why);
+}
+
+Result<> SafetensorsParser::Expect(Type wanted, std::string_view subject) {
+  const auto type = json_.Peek();
+  if (!type.ok()) return Explain(type);
+  if (*type == wanted) return {};
+  const std::string expected = TypeName(wanted), found = TypeName(*type);
+  return Refuse(std::string(subject) + " is " + found + ", not " + expected, expected, found);
 }
 
 Result<> SafetensorsParser::Run() {
@@ -83,10 +67,7 @@ Result<> SafetensorsParser::Run() {
   if (const size_t valid = ValidUtf8Prefix(text); valid != text.size()) {
     return Refuse("header, byte " + std::to_string(valid) + ": not valid UTF-8");
   }
-  const auto type = json_.Peek();
-  if (!type.ok()) return Explain(type);
-  if (*type != Type::kObject)
-    return Refuse(Mismatch("header", *type, "an object"), "an object", std::string(TypeName(*type)));
+  WD_TRY(Expect(Type::kObject, "header"));
   if (auto begun = json_.BeginObject(); !begun.ok()) return Explain(begun);
   for (;;) {
     const auto key = json_.NextKey();
@@ -138,9 +119,7 @@ Result<> SafetensorsParser::ReadMetadata() {
     if (auto null = json_.Null(); !null.ok()) return Explain(null);
     return {};
   }
-  if (*type != Type::kObject) {
-    return Refuse(Mismatch("'__metadata__'", *type, "an object"), "an object", std::string(TypeName(*type)));
-  }
+  WD_TRY(Expect(Type::kObject, "'__metadata__'"));
   header_.metadata_at_ = 8 + json_.position();
   if (auto begun = json_.BeginObject(); !begun.ok()) return Explain(begun);
   for (;;) {
@@ -151,21 +130,15 @@ Result<> SafetensorsParser::ReadMetadata() {
       return Explain(key);
     }
     if (!*key) return {};
-    const auto value = json_.Peek();
-    if (!value.ok()) return Explain(value);
-    if (*value != Type::kString) {
-      return Refuse(Mismatch("'__metadata__': value of '" + Shorten(**key) + "'", *value, "a string"), "a string",
-                    std::string(TypeName(*value)));
-    }
+    // A hostile header may have millions of them: the words are put together for the one that is wrong.
+    if (const auto value = json_.Peek(); !value.ok() || *value != Type::kString)
+      return Expect(Type::kString, "'__metadata__': value of '" + Shorten(**key) + "'");
     if (auto skipped = json_.Skip(); !skipped.ok()) return Explain(skipped);
   }
 }
 
 Result<> SafetensorsParser::ReadTensor() {
-  const auto type = json_.Peek();
-  if (!type.ok()) return Explain(type);
-  if (*type != Type::kObject)
-    return Refuse(Mismatch("entry", *type, "an object"), "an object", std::string(TypeName(*type)));
+  WD_TRY(Expect(Type::kObject, "entry"));
   if (auto begun = json_.BeginObject(); !begun.ok()) return Explain(begun);
 
   SafetensorsHeader::Entry* const entry = &header_.entries_.back();
@@ -202,10 +175,7 @@ Result<> SafetensorsParser::ReadTensor() {
 }
 
 Result<> SafetensorsParser::ReadDtype(SafetensorsHeader::Entry* entry) {
-  const auto type = json_.Peek();
-  if (!type.ok()) return Explain(type);
-  if (*type != Type::kString)
-    return Refuse(Mismatch("dtype", *type, "a string"), "a string", std::string(TypeName(*type)));
+  WD_TRY(Expect(Type::kString, "dtype"));
   const auto name = json_.String();
   if (!name.ok()) return Explain(name);
   const std::optional<Dtype> dtype = DtypeFromName(*name);
@@ -214,17 +184,14 @@ Result<> SafetensorsParser::ReadDtype(SafetensorsHeader::Entry* entry) {
   return {};
 }
 
-Result<> SafetensorsParser::ExpectArray() {
-  const auto type = json_.Peek();
-  if (!type.ok()) return Explain(type);
-  if (*type != Type::kArray)
-    return Refuse(Mismatch(field_, *type, "an array"), "an array", std::string(TypeName(*type)));
+Result<> SafetensorsParser::BeginArray() {
+  WD_TRY(Expect(Type::kArray, field_));
   if (auto begun = json_.BeginArray(); !begun.ok()) return Explain(begun);
   return {};
 }
 
 Result<> SafetensorsParser::ReadShape(SafetensorsHeader::Entry* entry) {
-  WD_TRY(ExpectArray());
+  WD_TRY(BeginArray());
   constexpr size_t kUsualDimensions = 64 << 10;
   std::vector<uint64_t>& shapes = header_.shapes_;
   const size_t begin = shapes.size();
@@ -262,7 +229,7 @@ void SafetensorsParser::ShareShape(SafetensorsHeader::Entry* entry) {
 }
 
 Result<> SafetensorsParser::ReadOffsets(SafetensorsHeader::Entry* entry) {
-  WD_TRY(ExpectArray());
+  WD_TRY(BeginArray());
   uint64_t* const ends[] = {&entry->begin, &entry->end};
   for (size_t count = 0;; ++count) {
     const auto more = json_.NextElement();

@@ -24,7 +24,9 @@ class SafetensorsParser {
   Result<> ReadDtype(SafetensorsHeader::Entry* entry);
   Result<> ReadShape(SafetensorsHeader::Entry* entry);
   Result<> ReadOffsets(SafetensorsHeader::Entry* entry);
-  Result<> ExpectArray();
+  Result<> BeginArray();
+  // Refuses any other type of the next value of the JSON text.
+  Result<> Expect(JsonReader::Type wanted, std::string_view subject);
   Result<> CheckSize(const SafetensorsHeader::Entry& entry);
   Result<> CheckOrder();
   void KeepName(std::string_view key, SafetensorsHeader::Entry* entry);

@@ -23,11 +23,10 @@ Result<std::vector<Tensor>> CollectTensors(std::span<const SafetensorsHeader> he
   for (size_t i = 1; i < tensors.size(); ++i) {
     if (tensors[i].name != tensors[i - 1].name) continue;
     const std::string name(tensors[i].name);
-    Error error{ErrorKind::kIntegrity, "tensor '" + name + "' is in two shards: '" +
-                                           layout.shards[tensors[i - 1].shard].path + "' and '" +
-                                           layout.shards[tensors[i].shard].path + "'"};
-    error.tensor = name;
-    return error;
+    return Error{ErrorKind::kIntegrity, "tensor '" + name + "' is in two shards: '" +
+                                            layout.shards[tensors[i - 1].shard].path + "' and '" +
+                                            layout.shards[tensors[i].shard].path + "'"}
+        .OfTensor(name);
   }
   return tensors;
 }

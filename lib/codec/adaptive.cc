@@ -219,7 +219,7 @@ Result<> DecodeAdaptive(ByteSpan coded, const BlockFrame& frame, BlockDelta& del
   WD_ASSIGN(const uint64_t columns, in.Varint());
   WD_ASSIGN(const uint64_t column, in.Varint());
   if (columns == 0 || columns > kMaxColumns || column >= columns)
-    return Error{ErrorKind::kIntegrity, "rows that cannot be"};
+    return Error{ErrorKind::kIntegrity, "rows out of range"};
   WD_ASSIGN(const uint64_t run_bytes, in.Varint());
   WD_ASSIGN(const ByteSpan runs, in.Raw(run_bytes));
   BitReader run_bits(runs);

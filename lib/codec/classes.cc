@@ -68,7 +68,7 @@ Result<> TakeMembers(BitReader& in, uint64_t units, std::vector<uint32_t>& liste
   const uint64_t count = uint64_t{1} << (width - 1) | in.Bits(width - 1);
   const auto k = static_cast<unsigned>(in.Bits(5));
   if (count > units || count > in.bits_left()) return Error{ErrorKind::kIntegrity, "too many members"};
-  if (k > kMaxRice) return Error{ErrorKind::kIntegrity, "a Rice parameter that cannot be"};
+  if (k > kMaxRice) return Error{ErrorKind::kIntegrity, "a Rice parameter out of range"};
   listed.resize(count);
   uint32_t *to = listed.data(), *const end = to + count;
   uint64_t next = 0;
@@ -208,8 +208,7 @@ Result<> Decode(ByteSpan coded, const BlockFrame& frame, BlockDelta& delta) {
   ClassMap map{ExponentOf(frame.dtype), 0, 1};
   map.count = static_cast<unsigned>(in.Bits(4)) + 1;
   if (map.count > 1) map.first = static_cast<uint32_t>(in.Bits(kExponentBits));
-  if (uint64_t{map.first} + map.count - 1 > map.field.mask)
-    return Error{ErrorKind::kIntegrity, "classes that cannot be"};
+  if (uint64_t{map.first} + map.count - 1 > map.field.mask) return Error{ErrorKind::kIntegrity, "classes out of range"};
   WD_ASSIGN(const std::vector<uint64_t> active, TakeActiveRuns(in, units));
 
   auto& [ranks, steps] = Scratch<T>::Cleared();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstring>
+#include <functional>
 #include <optional>
 
 #include "core/digest.h"
@@ -54,7 +55,27 @@ class FileSlice final : public ByteSource {
   std::optional<Sha256Digest> sha256_;
 };
 
+// Hands all bytes of `source` to `take`, piece by piece, until a stop.
+Result<> ForEachPiece(const ByteSource& source, const std::function<Result<>(ByteSpan piece)>& take,
+                      const StopToken& stop = {});
+
 // The SHA-256 of `source`: the one that it knows, else computed by reading all of it, until a stop.
 Result<Sha256Digest> DigestSource(const ByteSource& source, const StopToken& stop);
+
+// Bytes on their way into files whose headers are not known yet, in a file without a name.
+class ByteSpool {
+ public:
+  explicit ByteSpool(const Environment& environment) : environment_(environment) {}
+  Result<> Append(ByteSpan bytes);
+  uint64_t size() const { return size_; }
+  void CutBack(uint64_t size) { size_ = size; }
+  // Hands on the bytes from `begin` to `end`.
+  Result<> CopyTo(uint64_t begin, uint64_t end, const std::function<Result<>(ByteSpan piece)>& take) const;
+
+ private:
+  Environment environment_;
+  std::optional<File> file_;
+  uint64_t size_ = 0;
+};
 
 }  // namespace wdelta

@@ -52,6 +52,13 @@ class Sha256 {
   Sha256& Update(std::string_view text) { return Update(AsBytes(text)); }
   Sha256Digest Finish();
   Sha256 Clone() const;  // goes on from here on its own
+  // What takes bytes piece by piece, as ForEachPiece hands them on.
+  auto Taker() {
+    return [this](ByteSpan bytes) -> Result<> {
+      Update(bytes);
+      return {};
+    };
+  }
 
  private:
   struct State;

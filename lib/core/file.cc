@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "core/byte_source.h"
 #include "core/file_counts.h"
 
 namespace wdelta {
@@ -33,9 +34,7 @@ Result<int> OpenRegular(const std::string& path, int flags) {
   struct stat status;
   if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
     close(descriptor);
-    Error error{ErrorKind::kRefused, "'" + path + "' is not a regular file"};
-    error.path = path;
-    return error;
+    return Error{ErrorKind::kRefused, "'" + path + "' is not a regular file"}.At(path);
   }
   return descriptor;
 }
@@ -91,11 +90,8 @@ Result<> File::ReadAt(uint64_t offset, MutableByteSpan out) const {
     const ssize_t got = pread(descriptor_, out.data(), out.size(), static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return SystemError("read", path_, errno);
-    if (got == 0) {
-      Error error{ErrorKind::kIntegrity, "'" + path_ + "' ends at byte " + std::to_string(offset)};
-      error.path = path_;
-      return error;
-    }
+    if (got == 0)
+      return Error{ErrorKind::kIntegrity, "'" + path_ + "' ends at byte " + std::to_string(offset)}.At(path_);
     out = out.subspan(static_cast<size_t>(got));
     offset += static_cast<uint64_t>(got);
   }
@@ -133,11 +129,8 @@ Result<bool> File::TryLock() const {
 Result<Bytes> ReadWholeFile(const std::string& path, uint64_t limit) {
   WD_ASSIGN(const File file, File::OpenForRead(path));
   WD_ASSIGN(const FileIdentity identity, file.Identify());
-  if (identity.size > limit) {
-    Error error{ErrorKind::kIntegrity, "'" + path + "' is larger than " + std::to_string(limit) + " bytes"};
-    error.path = path;
-    return error;
-  }
+  if (identity.size > limit)
+    return Error{ErrorKind::kIntegrity, "'" + path + "' is larger than " + std::to_string(limit) + " bytes"}.At(path);
   Bytes bytes(identity.size);
   WD_TRY(file.ReadAt(0, bytes));
   return bytes;
@@ -245,12 +238,13 @@ Result<std::unique_ptr<ByteSink>> OpenSink(const std::string& path, bool durable
 Result<> CopyInto(const File& from, const std::string& path, bool durable) {
   WD_ASSIGN(const FileIdentity identity, from.Identify());
   WD_ASSIGN(const std::unique_ptr<ByteSink> sink, OpenSink(path, durable));
-  Bytes piece(1 << 20);
-  for (uint64_t at = 0; at < identity.size; at += piece.size()) {
-    const MutableByteSpan part = MutableByteSpan(piece).first(std::min<uint64_t>(piece.size(), identity.size - at));
-    WD_TRY(from.ReadAt(at, part));
-    WD_TRY(sink->Write(part));
-  }
+  WD_TRY(ForEachPiece(FileSlice(from, 0, identity.size), [&](ByteSpan piece) { return sink->Write(piece); }));
+  return sink->Commit();
+}
+
+Result<> WriteWholeFile(const std::string& path, ByteSpan content, bool durable) {
+  WD_ASSIGN(const std::unique_ptr<ByteSink> sink, OpenSink(path, durable));
+  WD_TRY(sink->Write(content));
   return sink->Commit();
 }
 

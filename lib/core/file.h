@@ -79,6 +79,8 @@ class ByteSink {
 // Destroyed before that, it leaves nothing behind.
 Result<std::unique_ptr<ByteSink>> OpenSink(const std::string& path, bool durable = true);
 
+// A small file that appears whole.
+Result<> WriteWholeFile(const std::string& path, ByteSpan content, bool durable);
 // All of a file into another, which appears whole.
 Result<> CopyInto(const File& from, const std::string& path, bool durable);
 

@@ -77,14 +77,12 @@ Result<uint64_t> FreeBytes(const std::string& folder) {
 Result<> CheckSpace(const std::string& folder, uint64_t bytes, const std::string& hint) {
   WD_ASSIGN(const uint64_t free_bytes, FreeBytes(folder));
   if (bytes <= free_bytes) return {};
-  Error error{ErrorKind::kLocalIo, "not enough room in '" + folder + "'" +
-                                       (IsInMemory(folder) ? ", which is memory" : "") + ": " + std::to_string(bytes) +
-                                       " bytes are needed, " + std::to_string(free_bytes) + " are free"};
-  error.path = folder;
-  error.expected = std::to_string(bytes);
-  error.found = std::to_string(free_bytes);
-  error.hint = hint;
-  return error;
+  return Error{ErrorKind::kLocalIo,
+               "not enough room in '" + folder + "'" + (IsInMemory(folder) ? ", which is memory" : "") + ": " +
+                   std::to_string(bytes) + " bytes are needed, " + std::to_string(free_bytes) + " are free",
+               hint}
+      .At(folder)
+      .Compared(std::to_string(bytes), std::to_string(free_bytes));
 }
 
 }  // namespace wdelta

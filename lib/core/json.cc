@@ -5,14 +5,6 @@
 
 namespace wdelta {
 
-namespace {
-
-bool IsDigit(char c) {
-  return c >= '0' && c <= '9';
-}
-
-}  // namespace
-
 bool ValidUtf8(ByteSpan bytes) {
   return ValidUtf8Prefix(bytes) == bytes.size();
 }

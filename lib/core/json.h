@@ -7,12 +7,10 @@
 // does, a number too large for a double. The text must be valid UTF-8 (ValidUtf8 below) before it comes here.
 //
 //   JsonReader json(text);
-//   WD_TRY(json.BeginObject());
-//   for (;;) {
-//     WD_ASSIGN(const std::optional<std::string_view> key, json.NextKey());
-//     if (!key) break;                       // the closing brace
-//     ...exactly one value: String, UnsignedInteger, Null, BeginObject, BeginArray or Skip...
-//   }
+//   WD_TRY(json.Object([&](std::string_view key) -> Result<> {
+//     if (key == "step") return json.Into(step);
+//     return json.Skip();  // exactly one value for each key
+//   }));
 //   WD_TRY(json.End());
 //
 // Every failure is kIntegrity and says at which byte and why: "byte 17: expected ','". A reader that failed is done
@@ -23,6 +21,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "core/bytes.h"
@@ -54,6 +53,37 @@ class JsonReader {
   Result<> Null();
   Result<> Skip();  // any one value, checked in full at every level
   Result<> End();   // nothing but white space is left
+
+  // A whole object: calls read(key) for each key, which then reads one value.
+  template <class Read>
+  Result<> Object(const Read& read) {
+    WD_TRY(BeginObject());
+    for (;;) {
+      WD_ASSIGN(const std::optional<std::string_view> key, NextKey());
+      if (!key) return {};
+      WD_TRY(read(*key));
+    }
+  }
+  // A whole array: calls read() for each element.
+  template <class Read>
+  Result<> Array(const Read& read) {
+    WD_TRY(BeginArray());
+    for (;;) {
+      WD_ASSIGN(const bool more, NextElement());
+      if (!more) return {};
+      WD_TRY(read());
+    }
+  }
+  // A string into a place for one, else an unsigned integer.
+  template <class Place>
+  Result<> Into(Place& place) {
+    if constexpr (std::is_assignable_v<Place&, std::string_view>) {
+      WD_ASSIGN(place, String());
+    } else {
+      WD_ASSIGN(place, UnsignedInteger());
+    }
+    return {};
+  }
 
   size_t position() const { return at_; }
   // After a failure: the key that some object had twice, if that was the reason.

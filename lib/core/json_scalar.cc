@@ -2,14 +2,11 @@
 #include <algorithm>
 
 #include "core/json.h"
+#include "core/text.h"
 
 namespace wdelta {
 
 namespace {
-
-bool IsDigit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 // The first byte at or after `at` that a string cannot simply contain: a quote, a backslash, a control character.
 size_t FindSpecial(std::string_view text, size_t at) {
@@ -32,28 +29,11 @@ int HexQuad(std::string_view digits) {
   if (digits.size() < 4) return -1;
   int value = 0;
   for (size_t i = 0; i < 4; ++i) {
-    const char c = digits[i];
-    const int digit = IsDigit(c)             ? c - '0'
-                      : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                      : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                             : -1;
+    const int digit = HexDigit(digits[i]);
     if (digit < 0) return -1;
     value = value << 4 | digit;
   }
   return value;
-}
-
-void AppendUtf8(uint32_t c, std::string* out) {
-  const auto put = [out](uint32_t byte) { *out += static_cast<char>(byte); };
-  if (c < 0x80) {
-    put(c);
-  } else if (c < 0x800) {
-    put(0xc0 | c >> 6), put(0x80 | (c & 0x3f));
-  } else if (c < 0x10000) {
-    put(0xe0 | c >> 12), put(0x80 | (c >> 6 & 0x3f)), put(0x80 | (c & 0x3f));
-  } else {
-    put(0xf0 | c >> 18), put(0x80 | (c >> 12 & 0x3f)), put(0x80 | (c >> 6 & 0x3f)), put(0x80 | (c & 0x3f));
-  }
 }
 
 // Whether a number, which is known to be well formed and to have its exponent (or its end) at `exponent_at`, is beyond
@@ -82,30 +62,6 @@ bool OverflowsDouble(std::string_view number, size_t exponent_at) {
     if (limit.empty()) return true;
   }
   return false;
-}
-
-// What the letter after a backslash means; 0 for 'u' and for letters that mean nothing.
-char MeaningOfEscape(char letter) {
-  switch (letter) {
-    case '"':
-      return '"';
-    case '\\':
-      return '\\';
-    case '/':
-      return '/';
-    case 'b':
-      return '\b';
-    case 'f':
-      return '\f';
-    case 'n':
-      return '\n';
-    case 'r':
-      return '\r';
-    case 't':
-      return '\t';
-    default:
-      return 0;
-  }
 }
 
 }  // namespace
@@ -150,8 +106,8 @@ bool JsonReader::Unescape(size_t begin, size_t end, bool keep) {
       continue;
     }
     const char kind = text_[at + 1];  // there: the closing quote comes after it
-    if (const char meaning = MeaningOfEscape(kind)) {
-      if (keep) scratch_ += meaning;
+    if (const size_t letter = kJsonEscapeLetters.find(kind); letter != std::string_view::npos) {
+      if (keep) scratch_ += kJsonEscaped[letter];
       at += 2;
       continue;
     }

@@ -29,6 +29,10 @@ Result<std::string> RealPath(const std::string& path);
 // A name beside `path` that nobody uses: same folder, hidden, with the process id and a random part.
 std::string TemporaryNameBeside(const std::string& path);
 
+// Whether `text` fits a shell pattern: `*` stands for any run of characters, a slash included, `?` for one; everything
+// else for itself.
+bool GlobMatch(std::string_view pattern, std::string_view text);
+
 // ---- What lies there. Links are followed, except by the two that ask for one ---------------------------------------
 
 bool PathExists(const std::string& path);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace wdelta {
@@ -35,6 +36,21 @@ struct Error {
   std::string expected{};  // what should have been there
   std::string found{};     // what was there
   double retry_after = 0;  // kTransient: seconds that the other side asked to be left alone
+
+  // The same with more of its fields: Error{kind, message}.At(path).
+  Error At(std::string_view file) && {
+    path = file;
+    return std::move(*this);
+  }
+  Error OfTensor(std::string_view name) && {
+    tensor = name;
+    return std::move(*this);
+  }
+  Error Compared(std::string wanted, std::string actual) && {
+    expected = std::move(wanted);
+    found = std::move(actual);
+    return std::move(*this);
+  }
 };
 
 // Either a T or an Error. The error lives on the heap, so that a Result of a small value stays small.

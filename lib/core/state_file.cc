@@ -17,7 +17,8 @@ Result<> CheckFormat(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), format);
   const bool is_number = end == text.data() + text.size() && error != std::errc::invalid_argument;
   const bool is_huge = error == std::errc::result_out_of_range;  // and `format` is still 0
-  if (!is_number || (format == 0 && !is_huge)) return Error{ErrorKind::kIntegrity, "its format is not a version number"};
+  if (!is_number || (format == 0 && !is_huge))
+    return Error{ErrorKind::kIntegrity, "its format is not a version number"};
   if (error == std::errc{} && format <= StateFile::kFormat) return {};
   return Error{ErrorKind::kRefused, "format " + std::string(text)};
 }
@@ -33,18 +34,14 @@ Result<StateFile> StateFile::Read(const std::string& path) {
   const auto parse = [&]() -> Result<> {
     if (!ValidUtf8(bytes)) return Error{ErrorKind::kIntegrity, "not UTF-8"};
     JsonReader json(AsText(bytes));
-    WD_TRY(json.BeginObject());
-    for (;;) {
-      WD_ASSIGN(const std::optional<std::string_view> key, json.NextKey());
-      if (!key) return json.End();
-      const std::string name(*key);
+    WD_TRY(json.Object([&](std::string_view key) -> Result<> {
+      const std::string name(key);
       WD_ASSIGN(const std::string_view value, json.String());
-      if (name == kFormatKey) {
-        WD_TRY(CheckFormat(value));
-      } else {
-        state.values_[name] = value;
-      }
-    }
+      if (name == kFormatKey) return CheckFormat(value);
+      state.values_[name] = value;
+      return {};
+    }));
+    return json.End();
   };
   Result<> parsed = parse();
   if (parsed.ok()) return state;
@@ -68,9 +65,7 @@ Result<> StateFile::Write(const std::string& path, bool durable) const {
   out.Set(kFormatKey, std::to_string(kFormat));
   for (const auto& [key, value] : values_) out.Set(key, value);
   const std::string text = out.Text() + '\n';
-  WD_ASSIGN(const std::unique_ptr<ByteSink> sink, OpenSink(path, durable));
-  WD_TRY(sink->Write(AsBytes(text)));
-  return sink->Commit();
+  return WriteWholeFile(path, AsBytes(text), durable);
 }
 
 std::string StateFile::Text(const std::string& key) const {

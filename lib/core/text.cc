@@ -62,6 +62,31 @@ void AppendHex(uint32_t value, int digits, std::string* out) {
 
 }  // namespace
 
+int HexDigit(char c) {
+  if (IsDigit(c)) return c - '0';
+  const char lower = static_cast<char>(c | 0x20);
+  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return lower;
+}
+
+void AppendUtf8(uint32_t c, std::string* out) {
+  const auto put = [out](uint32_t byte) { *out += static_cast<char>(byte); };
+  if (c < 0x80) return put(c);
+  if (c < 0x800) {
+    put(0xc0 | c >> 6);
+  } else if (c < 0x10000) {
+    put(0xe0 | c >> 12), put(0x80 | (c >> 6 & 0x3f));
+  } else {
+    put(0xf0 | c >> 18), put(0x80 | (c >> 12 & 0x3f)), put(0x80 | (c >> 6 & 0x3f));
+  }
+  put(0x80 | (c & 0x3f));
+}
+
 size_t ValidUtf8Prefix(ByteSpan bytes) {
   size_t at = 0;
   while (at < bytes.size()) {
@@ -86,35 +111,14 @@ void AppendJsonString(std::string_view text, std::string* out) {
       ++at;
       continue;
     }
-    switch (c) {
-      case '"':
-        *out += "\\\"";
-        break;
-      case '\\':
-        *out += "\\\\";
-        break;
-      case '\b':
-        *out += "\\b";
-        break;
-      case '\f':
-        *out += "\\f";
-        break;
-      case '\n':
-        *out += "\\n";
-        break;
-      case '\r':
-        *out += "\\r";
-        break;
-      case '\t':
-        *out += "\\t";
-        break;
-      default:
-        if (c < 0x20) {
-          *out += "\\u";
-          AppendHex(c, 4, out);
-        } else {
-          out->append(text, at, length);
-        }
+    if (c >= 0x20 && c != '"' && c != '\\') {
+      out->append(text, at, length);
+    } else if (const size_t escape = kJsonEscaped.find(text[at]); escape != std::string_view::npos) {
+      *out += '\\';
+      *out += kJsonEscapeLetters[escape];
+    } else {
+      *out += "\\u";
+      AppendHex(c, 4, out);
     }
     at += length;
   }
@@ -151,12 +155,9 @@ std::string TerminalText(std::string_view text) {
     }
     if (!IsTreacherous(c) && !IsOrder(text, at)) {
       out.append(text, at, length);
-    } else if (c == '\n') {
-      out += "\\n";
-    } else if (c == '\r') {
-      out += "\\r";
-    } else if (c == '\t') {
-      out += "\\t";
+    } else if (c == '\n' || c == '\r' || c == '\t') {
+      out += '\\';
+      out += kJsonEscapeLetters[kJsonEscaped.find(text[at])];
     } else {
       out += c < 0x80 ? "\\x" : c < 0x10000 ? "\\u" : "\\U";
       AppendHex(c, c < 0x80 ? 2 : c < 0x10000 ? 4 : 8, &out);

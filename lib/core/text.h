@@ -18,6 +18,19 @@ size_t ValidUtf8Prefix(ByteSpan bytes);
 __attribute__((visibility("default"))) std::string JsonString(std::string_view text);
 __attribute__((visibility("default"))) std::string TerminalText(std::string_view text);
 
+inline bool IsDigit(char c) {
+  return c >= '0' && c <= '9';
+}
+// The value of a hexadecimal digit in either case; -1 for anything else.
+int HexDigit(char c);
+// `text` with the letters A to Z in lower case.
+std::string Lower(std::string_view text);
+// Appends a code point as UTF-8.
+void AppendUtf8(uint32_t code_point, std::string* out);
+
+// The characters that JSON escapes with a backslash and a letter, and those letters.
+inline constexpr std::string_view kJsonEscaped = "\"\\\b\f\n\r\t/", kJsonEscapeLetters = "\"\\bfnrt/";
+
 // Appends `text` as a JSON string literal, quotes included; bytes that are no UTF-8 become U+FFFD.
 void AppendJsonString(std::string_view text, std::string* out);
 

@@ -13,22 +13,16 @@ namespace {
 // Of the metadata numbers count as texts, too, because some write versions so; what else is there is passed over.
 Result<std::map<std::string, std::string>> ReadTexts(JsonReader& json, std::string_view text, bool is_metadata) {
   std::map<std::string, std::string> texts;
-  WD_TRY(json.BeginObject());
-  for (;;) {
-    WD_ASSIGN(const std::optional<std::string_view> key, json.NextKey());
-    if (!key) return texts;
-    std::string name(*key);
+  WD_TRY(json.Object([&](std::string_view key) -> Result<> {
+    const std::string name(key);
     WD_ASSIGN(const JsonReader::Type type, json.Peek());
-    if (type != JsonReader::Type::kString && is_metadata) {
-      const size_t begin = json.position();
-      WD_TRY(json.Skip());
-      if (type == JsonReader::Type::kNumber)
-        texts.emplace(std::move(name), text.substr(begin, json.position() - begin));
-      continue;
-    }
-    WD_ASSIGN(const std::string_view value, json.String());
-    texts.emplace(std::move(name), value);
-  }
+    if (type == JsonReader::Type::kString || !is_metadata) return json.Into(texts[name]);
+    const size_t begin = json.position();
+    WD_TRY(json.Skip());
+    if (type == JsonReader::Type::kNumber) texts[name] = text.substr(begin, json.position() - begin);
+    return {};
+  }));
+  return texts;
 }
 
 // How the metadata begin that an index without any is given. The space tells them from metadata that were there, where
@@ -73,19 +67,12 @@ Result<> FindInMetadata(JsonReader& json, std::string_view text, Places& places)
 Result<Places> FindPlaces(std::string_view text) {
   if (!ValidUtf8(AsBytes(text))) return Error{ErrorKind::kIntegrity, "the index is not UTF-8"};
   Places places;
+  places.inside = text.find('{') + 1;
   JsonReader json(text);
-  WD_TRY(json.BeginObject());
-  places.inside = json.position();
-  for (;;) {
-    WD_ASSIGN(const std::optional<std::string_view> key, json.NextKey());
-    if (!key) break;
+  WD_TRY(json.Object([&](std::string_view key) -> Result<> {
     places.empty = false;
-    if (*key == "metadata") {
-      WD_TRY(FindInMetadata(json, text, places));
-    } else {
-      WD_TRY(json.Skip());
-    }
-  }
+    return key == "metadata" ? FindInMetadata(json, text, places) : json.Skip();
+  }));
   WD_TRY(json.End());
   return places;
 }
@@ -108,19 +95,13 @@ Result<CanonicalIndex> ReadCanonicalIndex(std::string_view text) {
   CanonicalIndex index;
   bool has_map = false;
   JsonReader json(text);
-  WD_TRY(json.BeginObject());
-  for (;;) {
-    WD_ASSIGN(const std::optional<std::string_view> key, json.NextKey());
-    if (!key) break;
-    if (*key == "metadata") {
-      WD_ASSIGN(index.metadata, ReadTexts(json, text, true));
-    } else if (*key == "weight_map") {
-      has_map = true;
-      WD_ASSIGN(index.weight_map, ReadTexts(json, text, false));
-    } else {
-      WD_TRY(json.Skip());
-    }
-  }
+  WD_TRY(json.Object([&](std::string_view key) -> Result<> {
+    const bool is_metadata = key == "metadata";
+    if (!is_metadata && key != "weight_map") return json.Skip();
+    has_map |= !is_metadata;
+    WD_ASSIGN((is_metadata ? index.metadata : index.weight_map), ReadTexts(json, text, is_metadata));
+    return {};
+  }));
   WD_TRY(json.End());
   if (!has_map) return Error{ErrorKind::kIntegrity, "its index has no weight_map"};
   return index;

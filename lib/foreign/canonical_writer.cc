@@ -12,14 +12,6 @@ namespace {
 
 constexpr uint64_t kShardBytes = uint64_t{1} << 30;
 
-Result<> WriteSmallFile(const std::string& path, std::string_view text, uint64_t& written) {
-  WD_ASSIGN(const auto sink, OpenSink(path));
-  WD_TRY(sink->Write(AsBytes(text)));
-  WD_TRY(sink->Commit());
-  written += text.size();
-  return {};
-}
-
 // A folder of frames that appears whole: it is filled under another name.
 class FrameFolder : public ForeignWriter {
  public:
@@ -45,6 +37,10 @@ class FrameFolder : public ForeignWriter {
  protected:
   virtual Result<> Fill(const std::string& folder) = 0;
   const FrameSpool& spool() const { return spool_; }
+  Result<> WriteText(const std::string& path, const std::string& text) {
+    written_ += text.size();
+    return WriteWholeFile(path, AsBytes(text), true);
+  }
 
  private:
   std::string path_, pending_;
@@ -58,10 +54,9 @@ class CanonicalWriter final : public FrameFolder {
 
   Result<> Check(const Tensor& tensor) const override {
     if (!options_.overwrite || tensor.bytes <= UINT32_MAX) return {};
-    Error error{ErrorKind::kRefused, "tensor '" + Shorten(tensor.name) + "' has 4 GiB or more, and positions 32 bits",
-                "use '--encoding xor'"};
-    error.tensor = tensor.name;
-    return error;
+    return Error{ErrorKind::kRefused, "tensor '" + Shorten(tensor.name) + "' has 4 GiB or more, and positions 32 bits",
+                 "use '--encoding xor'"}
+        .OfTensor(tensor.name);
   }
 
  private:
@@ -89,7 +84,7 @@ class CanonicalWriter final : public FrameFolder {
     JsonObject index;
     index.SetJson("metadata", metadata.Text());
     index.SetJson("weight_map", JsonTexts(weight_map));
-    return WriteSmallFile(folder + "/" + kIndexFile, index.Text(), written_);
+    return WriteText(folder + "/" + kIndexFile, index.Text());
   }
 
   ForeignOptions options_;
@@ -102,12 +97,11 @@ class SkyrlWriter final : public FrameFolder {
 
   Result<> Check(const Tensor& tensor) const override {
     if (!TorchName(tensor.dtype).empty()) return {};
-    Error error{ErrorKind::kRefused,
-                "tensor '" + Shorten(tensor.name) + "' is of type " + std::string(DtypeName(tensor.dtype)) +
-                    ", which SkyRL has no name for",
-                "'--format canonical' takes any type"};
-    error.tensor = tensor.name;
-    return error;
+    return Error{ErrorKind::kRefused,
+                 "tensor '" + Shorten(tensor.name) + "' is of type " + std::string(DtypeName(tensor.dtype)) +
+                     ", which SkyRL has no name for",
+                 "'--format canonical' takes any type"}
+        .OfTensor(tensor.name);
   }
 
  private:
@@ -134,7 +128,7 @@ class SkyrlWriter final : public FrameFolder {
     manifest.SetNumber("total_uncompressed_num_bytes", uncompressed);
     manifest.SetNumber("total_compressed_num_bytes", compressed);
     manifest.SetJson("payload_files", JsonArray(files));
-    return WriteSmallFile(folder + "/manifest.json", manifest.Text(), written_);
+    return WriteText(folder + "/manifest.json", manifest.Text());
   }
 
   static std::string Described(const SpooledFrame& frame, const std::string& file) {

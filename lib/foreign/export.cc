@@ -1,8 +1,5 @@
-#include "foreign/export.h"
-
-#include <algorithm>
-
 #include "core/text.h"
+#include "foreign/foreign_writer.h"
 
 namespace wdelta {
 
@@ -10,11 +7,10 @@ namespace {
 
 Result<> CheckForms(const Checkpoint& base, const Target& target, const std::string& format) {
   const auto refuse = [&](std::string_view tensor, const char* what) {
-    Error error{ErrorKind::kRefused,
-                "tensor '" + Shorten(tensor) + "' was " + what + ", which '--format " + format + "' cannot say",
-                "'--format wdp' and '--format plain' can"};
-    error.tensor = tensor;
-    return error;
+    return Error{ErrorKind::kRefused,
+                 "tensor '" + Shorten(tensor) + "' was " + what + ", which '--format " + format + "' cannot hold",
+                 "'--format wdp' and '--format plain' can"}
+        .OfTensor(tensor);
   };
   for (const Tensor& tensor : target.tensors()) {
     const ChangeKind kind = Relate(base.Find(tensor.name), tensor);

@@ -1,105 +1,108 @@
 #include "foreign/foreign.h"
 
-#include <algorithm>
+#include "core/text.h"
 
 namespace wdelta {
 
 namespace {
 
-// Puts values at positions, as the blocks of the tensor pass by.
-class Overwrite final : public ForeignStream {
- public:
-  Overwrite(std::unique_ptr<PositionSource> positions, std::unique_ptr<ByteFeed> values, unsigned unit, uint64_t units)
-      : positions_(std::move(positions)), values_(std::move(values)), unit_(unit), units_(units) {}
-
-  Result<> Apply(MutableByteSpan block) override {
-    const uint64_t end = passed_ + block.size() / unit_;
-    for (;;) {
-      if (!looked_) WD_TRY(Look());
-      if (!next_ || *next_ >= end) break;
-      WD_TRY(values_->Read(block.subspan((*next_ - passed_) * unit_, unit_)));
-      looked_ = false;
-    }
-    passed_ = end;
-    return {};
-  }
-  Result<> End() override {
-    if (!looked_) WD_TRY(Look());
-    if (next_) return Error{ErrorKind::kIntegrity, "a position lies outside of the tensor"};
-    if (values_->left() != 0) return Error{ErrorKind::kIntegrity, "there are more values than positions"};
-    return {};
-  }
-
- private:
-  Result<> Look() {
-    const std::optional<uint64_t> before = next_;
-    WD_ASSIGN(next_, positions_->Next());
-    if (next_ && before && *next_ <= *before) return Error{ErrorKind::kIntegrity, "positions do not rise"};
-    if (next_ && *next_ >= units_) return Error{ErrorKind::kIntegrity, "a position lies outside of the tensor"};
-    looked_ = true;
-    return {};
-  }
-
-  std::unique_ptr<PositionSource> positions_;
-  std::unique_ptr<ByteFeed> values_;
-  unsigned unit_;
-  uint64_t units_, passed_ = 0;
-  std::optional<uint64_t> next_;
-  bool looked_ = false;
+struct ForeignFormat {
+  bool (*looks_like)(const std::string& path);
+  Result<std::unique_ptr<ForeignDelta>> (*open)(const std::string& path, const Environment& environment);
 };
 
-class PartOfFile final : public ByteFeed {
- public:
-  PartOfFile(std::shared_ptr<const File> file, uint64_t begin, uint64_t end)
-      : file_(std::move(file)), at_(begin), end_(end) {}
-
-  uint64_t left() const override { return end_ - at_ + (buffer_.size() - used_); }
-  Result<> Read(MutableByteSpan out) override {
-    if (out.size() > left()) return Error{ErrorKind::kIntegrity, "ends too early"};
-    while (!out.empty()) {
-      if (used_ == buffer_.size()) {
-        buffer_.resize(std::min<uint64_t>(end_ - at_, kBuffer));
-        WD_TRY(file_->ReadAt(at_, buffer_));
-        at_ += buffer_.size();
-        used_ = 0;
-      }
-      const size_t length = std::min(out.size(), buffer_.size() - used_);
-      std::copy_n(buffer_.begin() + static_cast<ptrdiff_t>(used_), length, out.begin());
-      used_ += length;
-      out = out.subspan(length);
-    }
-    return {};
-  }
-
- private:
-  static constexpr uint64_t kBuffer = 64 << 10;
-  std::shared_ptr<const File> file_;
-  uint64_t at_, end_;
-  Bytes buffer_;
-  size_t used_ = 0;
+constexpr ForeignFormat kFormats[] = {
+    {LooksLikeCanonical, OpenCanonical}, {LooksLikeSkyrl, OpenSkyrl}, {LooksLikePrime, OpenPrime},
+    {LooksLikeGrail, OpenGrail},         {LooksLikeTrl, OpenTrl},
 };
+
+const ForeignFormat* FindFormat(const std::string& path) {
+  const auto* found = std::ranges::find_if(kFormats, [&](const ForeignFormat& f) { return f.looks_like(path); });
+  return found == std::end(kFormats) ? nullptr : found;
+}
+
+std::string FormText(Dtype dtype, std::span<const uint64_t> shape) {
+  std::string text(DtypeName(dtype));
+  text += '[';
+  for (size_t i = 0; i < shape.size(); ++i) text += (i > 0 ? "," : "") + std::to_string(shape[i]);
+  return text + ']';
+}
 
 }  // namespace
 
-std::unique_ptr<ForeignStream> OverwriteStream(std::unique_ptr<PositionSource> positions,
-                                               std::unique_ptr<ByteFeed> values, unsigned unit, uint64_t units) {
-  return std::make_unique<Overwrite>(std::move(positions), std::move(values), unit, units);
+// A stream whose failures name the delta and the tensor.
+class ForeignDelta::NamedStream final : public ForeignStream {
+ public:
+  NamedStream(std::unique_ptr<ForeignStream> stream, const ForeignDelta& delta, const ForeignTensor& tensor)
+      : stream_(std::move(stream)), delta_(delta), tensor_(tensor) {}
+
+  Result<> Apply(MutableByteSpan block) override { return WithName(stream_->Apply(block), delta_, tensor_); }
+  Result<> End() override { return WithName(stream_->End(), delta_, tensor_); }
+
+  template <class T>
+  static Result<T> WithName(Result<T> result, const ForeignDelta& delta, const ForeignTensor& tensor) {
+    if (result.ok() || result.error().kind != ErrorKind::kIntegrity || !result.error().path.empty()) return result;
+    return delta.Wrong(tensor.name, result.error().message);
+  }
+
+ private:
+  std::unique_ptr<ForeignStream> stream_;
+  const ForeignDelta& delta_;
+  const ForeignTensor& tensor_;
+};
+
+Result<std::unique_ptr<ForeignStream>> ForeignDelta::Open(size_t index, Dtype dtype,
+                                                          std::span<const uint64_t> shape) const {
+  const ForeignTensor& tensor = tensors_[index];
+  WD_TRY(CheckForm(tensor, dtype, shape));
+  WD_ASSIGN(auto stream, NamedStream::WithName(OpenStream(index, dtype, shape), *this, tensor));
+  return std::unique_ptr<ForeignStream>(std::make_unique<NamedStream>(std::move(stream), *this, tensor));
 }
 
-std::unique_ptr<ByteFeed> FilePart(std::shared_ptr<const File> file, uint64_t begin, uint64_t end) {
-  return std::make_unique<PartOfFile>(std::move(file), begin, end);
+Result<> ForeignDelta::CheckForm(const ForeignTensor& tensor, Dtype dtype, std::span<const uint64_t> shape) const {
+  const Dtype said_dtype = tensor.dtype.value_or(dtype);
+  const std::span<const uint64_t> said_shape = tensor.shape ? std::span<const uint64_t>(*tensor.shape) : shape;
+  if (said_dtype == dtype && std::ranges::equal(said_shape, shape)) return {};
+  const std::string said = FormText(said_dtype, said_shape), found = FormText(dtype, shape);
+  return Error{ErrorKind::kConflict, kind_ + " '" + path_ + "': tensor '" + Shorten(tensor.name) + "' is " + said +
+                                         ", but the base has it as " + found}
+      .At(path_)
+      .OfTensor(tensor.name)
+      .Compared(said, found);
 }
 
-Error ForeignError(std::string_view kind, const std::string& path, const std::string& why) {
-  Error error{ErrorKind::kIntegrity, "'" + path + "' is no good " + std::string(kind) + ": " + why};
-  error.path = path;
-  return error;
+Error ForeignDelta::Wrong(const std::string& why) const {
+  return Error{ErrorKind::kIntegrity, "'" + path_ + "' is a malformed " + kind_ + ": " + why}.At(path_);
 }
 
-Error ForeignRefusal(std::string_view kind, const std::string& path, const std::string& why, const std::string& hint) {
-  Error error{ErrorKind::kRefused, "'" + path + "' is a " + std::string(kind) + " that cannot be read: " + why, hint};
-  error.path = path;
-  return error;
+Error ForeignDelta::Wrong(std::string_view tensor, const std::string& why) const {
+  return Wrong("tensor '" + Shorten(tensor) + "': " + why).OfTensor(tensor);
+}
+
+Error ForeignDelta::Refusal(const std::string& why, const std::string& hint) const {
+  return Error{ErrorKind::kRefused, "'" + path_ + "' is a " + kind_ + " that cannot be read: " + why, hint}.At(path_);
+}
+
+bool LooksForeign(const std::string& path) {
+  return path != "-" && FindFormat(path);
+}
+
+Result<std::unique_ptr<ForeignDelta>> OpenForeign(const std::string& path, const Environment& environment) {
+  const ForeignFormat* format = FindFormat(path);
+  if (!format) return Error{ErrorKind::kIntegrity, "'" + path + "' is not a delta of a known format"};
+  return format->open(path, environment);
+}
+
+Result<bool> LooksLikeAnyDelta(const std::string& path) {
+  if (path == "-" || LooksForeign(path)) return true;
+  return LooksLikeDelta(path);
+}
+
+Result<std::unique_ptr<DeltaReader>> OpenOwnDelta(const std::string& path, Trust trust, const Context& context) {
+  if (!LooksForeign(path)) return OpenDelta(path, trust, context);
+  return Error{ErrorKind::kUsage, "'" + path + "' is a delta of another system, which can only be read with its base",
+               "'wdelta pack --base CKPT " + path + " -o FILE' makes a pack of it"}
+      .At(path);
 }
 
 }  // namespace wdelta

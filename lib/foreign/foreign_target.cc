@@ -8,11 +8,11 @@ namespace wdelta {
 
 namespace {
 
-Error OfTensor(const ForeignDelta& delta, const std::string& name, ErrorKind kind, const std::string& why) {
-  Error error{kind, "'" + delta.path() + "': tensor '" + name + "' " + why};
-  error.path = delta.path();
-  error.tensor = name;
-  return error;
+Error Conflict(const ForeignDelta& delta, const ForeignTensor& tensor, const std::string& why,
+               const std::string& hint = {}) {
+  return Error{ErrorKind::kConflict, "'" + delta.path() + "': tensor '" + tensor.name + "' " + why, hint}
+      .At(delta.path())
+      .OfTensor(tensor.name);
 }
 
 }  // namespace
@@ -59,16 +59,10 @@ Result<> ForeignTarget::PrepareWalk() {
     for (size_t i = 0; i < delta->tensors().size(); ++i) {
       const ForeignTensor& wanted = delta->tensors()[i];
       const Tensor* tensor = FindTensor(tensors(), wanted.name);
-      if (!tensor) {
-        Error error = OfTensor(*delta, wanted.name, ErrorKind::kConflict, "is not in the base");
-        error.hint = "is this the base that it was made for?";
-        return error;
-      }
-      const bool same_shape = !wanted.shape || std::equal(wanted.shape->begin(), wanted.shape->end(),
-                                                          tensor->shape.begin(), tensor->shape.end());
-      if (!same_shape || (wanted.dtype && *wanted.dtype != tensor->dtype)) {
-        return OfTensor(*delta, wanted.name, ErrorKind::kConflict, "has another type or shape in the base");
-      }
+      if (!tensor) return Conflict(*delta, wanted, "is not in the base", "is this the base that it was made for?");
+      const bool same_shape = !wanted.shape || std::ranges::equal(*wanted.shape, tensor->shape);
+      if (!same_shape || (wanted.dtype && *wanted.dtype != tensor->dtype))
+        return Conflict(*delta, wanted, "has another type or shape in the base");
       const auto at = static_cast<size_t>(tensor - tensors().data());
       std::shared_ptr<PatchedTensor>& patched = patched_[at];
       if (!patched) {
@@ -143,7 +137,7 @@ Result<bool> ForeignTarget::Accept(const WalkDigests& digests) {
   const bool is_right = accepted && found == applied_;
   applied_ = found;
   if (is_right && note_ && std::any_of(found.begin(), found.end(), [](size_t count) { return count > 0; })) {
-    note_("the base already has what '" + deltas_.back()->path() + "' leads to, or a part of it");
+    note_("the base already has all or some of the changes of '" + deltas_.back()->path() + "'");
     note_ = nullptr;  // once, however often the target is walked
   }
   WD_TRY(PrepareWalk());
@@ -168,13 +162,29 @@ Result<ForeignTarget::Applied> ForeignTarget::CountApplied() const {
       if (comparable && wanted.checksum == patched_[at]->checksum) applied[at] = i + 1;
     }
     if (applied[at] > before) continue;
-    Error error = OfTensor(*wrong->delta, wrong->wanted().name, ErrorKind::kConflict,
-                           "does not become what it should: the base is another one, or the delta is damaged");
-    error.expected = wrong->wanted().checksum;
-    error.found = wrong->checksum;
-    return error;
+    return Conflict(*wrong->delta, wrong->wanted(),
+                    "does not match its checksum: the base is wrong, or the delta is damaged")
+        .Compared(wrong->wanted().checksum, wrong->checksum);
   }
   return applied;
+}
+
+Result<std::string> TensorUnlike(const Checkpoint& checkpoint, const ForeignDelta& delta, const StopToken& stop) {
+  Bytes block;
+  for (const ForeignTensor& wanted : delta.tensors()) {
+    if (wanted.checksum_kind == ForeignChecksum::kNone) continue;
+    const Tensor* tensor = checkpoint.Find(wanted.name);
+    if (!tensor) return wanted.name;
+    ForeignHasher hasher(wanted.checksum_kind);
+    for (uint64_t number = 0; number < BlockCount(tensor->bytes); ++number) {
+      WD_TRY(stop.Check());
+      block.resize(BlockLength(tensor->bytes, number));
+      WD_TRY(checkpoint.Read(*tensor, number * kBlockBytes, block));
+      hasher.Update(block);
+    }
+    if (hasher.Finish() != wanted.checksum) return wanted.name;
+  }
+  return std::string();
 }
 
 }  // namespace wdelta

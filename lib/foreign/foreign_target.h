@@ -10,9 +10,8 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "foreign/foreign.h"
-#include "foreign/foreign_frame.h"
-#include "walk/walk.h"
+#include "foreign/foreign_parts.h"
+#include "walk/chain.h"
 
 namespace wdelta {
 
@@ -53,5 +52,17 @@ class ForeignTarget final : public Target {
   mutable std::condition_variable turn_;
   mutable std::optional<Error> failure_;  // the first; nothing is applied after it
 };
+
+// Opens `deltas`, ours and those of other systems, in this order, for the checkpoint at `base`. Where `base` is itself
+// a pack, it is the first delta and has to be an anchor. Our own deltas say which files belong to the base; without
+// them `files` does. A delta without checksums is named in a note. kConflict: a foreign delta is not made for the
+// version that the one before leads to.
+Result<OpenedTarget> OpenTarget(const std::string& base, const std::vector<std::string>& deltas,
+                                const FileChoice& files, Trust trust, const Context& context);
+
+// Does a checkpoint have what a foreign delta leads to? By the checksums of the tensors that the delta changes, the one
+// thing that it says about a checkpoint without being applied: the name of one that differs, or empty. Reads those
+// tensors.
+Result<std::string> TensorUnlike(const Checkpoint& checkpoint, const ForeignDelta& delta, const StopToken& stop);
 
 }  // namespace wdelta

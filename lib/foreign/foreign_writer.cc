@@ -11,33 +11,12 @@ constexpr int kZstdLevel = 1;  // as all of them have it
 
 }  // namespace
 
-Result<> ByteSpool::Append(ByteSpan bytes) {
-  if (!file_) {
-    WD_ASSIGN(File file, File::CreateUnnamed(environment_));
-    file_ = std::make_shared<const File>(std::move(file));
-  }
-  WD_TRY(file_->WriteAt(size_, bytes));
-  size_ += bytes.size();
-  return {};
-}
-
-Result<> ByteSpool::CopyTo(uint64_t begin, uint64_t end, ByteSink& sink) const {
-  Bytes piece;
-  for (uint64_t at = begin; at < end; at += piece.size()) {
-    piece.resize(std::min<uint64_t>(end - at, 1 << 20));
-    WD_TRY(file_->ReadAt(at, piece));
-    WD_TRY(sink.Write(piece));
-  }
-  return {};
-}
-
 Result<> FrameSpool::Begin(const Tensor& tensor) {
-  current_ = {};
-  current_.name = tensor.name;
-  current_.dtype = tensor.dtype;
-  current_.shape.assign(tensor.shape.begin(), tensor.shape.end());
-  current_.tensor_bytes = tensor.bytes;
-  current_.begin = spool_.size();
+  current_ = {.name = std::string(tensor.name),
+              .dtype = tensor.dtype,
+              .shape = {tensor.shape.begin(), tensor.shape.end()},
+              .tensor_bytes = tensor.bytes,
+              .begin = spool_.size()};
   hasher_ = std::make_unique<ForeignHasher>(checksum_);
   passed_ = 0;
   changed_ = false;
@@ -80,12 +59,7 @@ Result<> FrameSpool::EndOverwrite() {
   Store(count_bytes, static_cast<uint32_t>(count));
   WD_TRY(sink.Write(count_bytes));
   for (const ByteSpool* part : {&positions_, &values_}) {
-    const std::unique_ptr<ByteFeed> feed = part->Part(0, part->size());
-    while (feed->left() > 0) {
-      work_.resize(std::min<uint64_t>(feed->left(), 1 << 20));
-      WD_TRY(feed->Read(work_));
-      WD_TRY(sink.Write(work_));
-    }
+    WD_TRY(part->CopyTo(0, part->size(), [&](ByteSpan piece) { return sink.Write(piece); }));
   }
   return sink.Finish();
 }
@@ -122,7 +96,9 @@ Result<uint64_t> FrameSpool::WriteShard(const std::string& path, size_t first, s
   WD_ASSIGN(const Bytes header, EncodeSafetensorsHeader(tensors, metadata));
   WD_ASSIGN(const auto sink, OpenSink(path));
   WD_TRY(sink->Write(header));
-  for (size_t i = first; i < last; ++i) WD_TRY(spool_.CopyTo(frames_[i].begin, frames_[i].end, *sink));
+  for (size_t i = first; i < last; ++i) {
+    WD_TRY(spool_.CopyTo(frames_[i].begin, frames_[i].end, [&](ByteSpan piece) { return sink->Write(piece); }));
+  }
   WD_TRY(sink->Commit());
   return sink->written();
 }

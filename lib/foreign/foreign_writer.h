@@ -6,7 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "foreign/foreign_frame.h"
+#include "foreign/foreign_parts.h"
+#include "walk/difference.h"
 
 namespace wdelta {
 
@@ -42,27 +43,23 @@ std::unique_ptr<ForeignWriter> CreateCanonical(const std::string& path, const Fo
 std::unique_ptr<ForeignWriter> CreateSkyrl(const std::string& path, const ForeignOptions& options);
 std::unique_ptr<ForeignWriter> CreateTrl(const std::string& path, const ForeignOptions& options);
 
-// Bytes on their way into files whose headers are not known yet, in a file without a name.
-class ByteSpool {
- public:
-  explicit ByteSpool(const Environment& environment) : environment_(environment) {}
-  Result<> Append(ByteSpan bytes);
-  uint64_t size() const { return size_; }
-  void CutBack(uint64_t size) { size_ = size; }
-  Result<> CopyTo(uint64_t begin, uint64_t end, ByteSink& sink) const;
-  std::unique_ptr<ByteFeed> Part(uint64_t begin, uint64_t end) const { return FilePart(file_, begin, end); }
-
- private:
-  Environment environment_;
-  std::shared_ptr<const File> file_;
-  uint64_t size_ = 0;
+struct Exported {
+  Totals totals;
+  StateDigests base, result;
+  uint64_t bytes = 0;
 };
+
+// Writes what changed between `base` and `target`. Whatever the format (its name is for messages) cannot say is refused
+// before anything is written: tensors that were added, removed, reshaped or retyped. Files beside the weights have no
+// place in any of them, which a note says.
+Result<Exported> ExportDelta(const Checkpoint& base, Target& target, const std::string& format, ForeignWriter& writer,
+                             const Context& context);
 
 // One frame in a spool, with what is to be said about it.
 struct SpooledFrame {
-  std::string name, checksum;
+  std::string name{}, checksum{};
   Dtype dtype = Dtype::kU8;
-  std::vector<uint64_t> shape;
+  std::vector<uint64_t> shape{};
   uint64_t tensor_bytes = 0, begin = 0, end = 0;
 };
 

@@ -1,6 +1,4 @@
-#include "foreign/open_target.h"
-
-#include "core/path.h"
+// Opens what deltas of any format, ours and those of other systems, lead to.
 #include "foreign/foreign_target.h"
 
 namespace wdelta {
@@ -9,13 +7,12 @@ namespace {
 
 Result<> CheckVersion(const ForeignDelta& delta, const std::string& version, const std::string& path_before) {
   if (version.empty() || delta.base_version().empty() || version == delta.base_version()) return {};
-  Error error{ErrorKind::kConflict, "'" + delta.path() + "' is made for version '" + delta.base_version() + "', and '" +
-                                        path_before + "' leads to '" + version + "'"};
-  error.path = delta.path();
-  error.expected = delta.base_version();
-  error.found = version;
-  error.hint = "give all deltas, in their order";
-  return error;
+  return Error{ErrorKind::kConflict,
+               "the base of '" + delta.path() + "' is version '" + delta.base_version() + "', and '" + path_before +
+                   "' produces version '" + version + "'",
+               "give all deltas, in their order"}
+      .At(delta.path())
+      .Compared(delta.base_version(), version);
 }
 
 void NoteMissingChecksums(const ForeignDelta& delta, const Context& context) {
@@ -91,11 +88,7 @@ Result<OpenedTarget> OpenTarget(const std::string& base, const std::vector<std::
   WD_ASSIGN(std::vector<std::unique_ptr<DeltaReader>> readers, OpenDeltas(own, trust, context));
   OpenedTarget opened;
   if (!from_anchor) {
-    FileChoice choice = files;
-    if (!readers.empty()) choice = {readers.back()->index().layout.include, readers.back()->index().layout.exclude};
-    WD_ASSIGN(Checkpoint checkpoint, Checkpoint::Open(base, choice, context.note));
-    opened.base = std::make_unique<Checkpoint>(std::move(checkpoint));
-    opened.target = SelfTarget(*opened.base);
+    WD_ASSIGN(opened, OpenBase(base, readers, files, context));
   }
   Stack stack(opened, context);
   size_t next_own = 0;

@@ -3,14 +3,12 @@
 #include <map>
 
 #include "core/text.h"
-#include "foreign/foreign_frame.h"
-#include "foreign/sparse_parts.h"
+#include "foreign/foreign_parts.h"
 
 namespace wdelta {
 
 namespace {
 
-constexpr std::string_view kKind = "SkyRL delta";
 constexpr const char* kManifestName = "/manifest.json";
 
 // One entry of the manifest, as it stands there.
@@ -27,39 +25,24 @@ struct Manifest {
 
 Result<ManifestTensor> ReadTensor(JsonReader& json) {
   ManifestTensor tensor;
-  struct Field {
-    std::string* text;
-    bool seen = false;
-  };
-  std::map<std::string_view, Field> texts = {{"name", {&tensor.name}},
-                                             {"dtype", {&tensor.dtype}},
-                                             {"checksum", {&tensor.checksum}},
-                                             {"checksum_algorithm", {&tensor.checksum_algorithm}},
-                                             {"payload_key", {&tensor.payload_key}},
-                                             {"payload_file", {&tensor.payload_file}}};
-  WD_TRY(json.BeginObject());
-  for (;;) {
-    WD_ASSIGN(const std::optional<std::string_view> key, json.NextKey());
-    if (!key) break;
-    const auto text = texts.find(*key);
-    const bool uncompressed = *key == "uncompressed_num_bytes", compressed = *key == "compressed_num_bytes";
-    if (text != texts.end()) {
-      Field& field = text->second;
-      WD_ASSIGN(const std::string_view value, json.String());
-      *field.text = value;
-      field.seen = true;
-    } else if (uncompressed || compressed) {
-      WD_ASSIGN((uncompressed ? tensor.uncompressed : tensor.compressed), json.UnsignedInteger());
-    } else if (*key == "shape") {
-      WD_ASSIGN(tensor.shape, ReadShape(json));
-    } else {
-      WD_TRY(json.Skip());
+  std::map<std::string_view, std::string*> missing = {{"name", &tensor.name},
+                                                      {"dtype", &tensor.dtype},
+                                                      {"checksum", &tensor.checksum},
+                                                      {"checksum_algorithm", &tensor.checksum_algorithm},
+                                                      {"payload_key", &tensor.payload_key},
+                                                      {"payload_file", &tensor.payload_file}};
+  WD_TRY(json.Object([&](std::string_view key) -> Result<> {
+    if (const auto text = missing.find(key); text != missing.end()) {
+      std::string& place = *text->second;
+      missing.erase(text);
+      return json.Into(place);
     }
-  }
-  for (const auto& [key, field] : texts) {
-    if (!field.seen) return Error{ErrorKind::kIntegrity, "a tensor has no " + std::string(key)};
-  }
-  return tensor;
+    if (key == "uncompressed_num_bytes") return json.Into(tensor.uncompressed);
+    if (key == "compressed_num_bytes") return json.Into(tensor.compressed);
+    return key == "shape" ? ReadShape(json, tensor.shape) : json.Skip();
+  }));
+  if (missing.empty()) return tensor;
+  return Error{ErrorKind::kIntegrity, "a tensor has no " + std::string(missing.begin()->first)};
 }
 
 Result<Manifest> ReadManifest(std::string_view text) {
@@ -67,78 +50,52 @@ Result<Manifest> ReadManifest(std::string_view text) {
   Manifest manifest;
   bool has_tensors = false;
   JsonReader json(text);
-  WD_TRY(json.BeginObject());
-  for (;;) {
-    WD_ASSIGN(const std::optional<std::string_view> key, json.NextKey());
-    if (!key) break;
-    if (*key == "version") {
-      WD_ASSIGN(manifest.version, json.UnsignedInteger());
-    } else if (*key == "base_version") {
-      WD_ASSIGN(manifest.base_version, json.UnsignedInteger());
-    } else if (*key == "tensors") {
-      has_tensors = true;
-      WD_TRY(json.BeginArray());
-      for (;;) {
-        WD_ASSIGN(const bool more, json.NextElement());
-        if (!more) break;
-        WD_ASSIGN(manifest.tensors.emplace_back(), ReadTensor(json));
-      }
-    } else {
-      WD_TRY(json.Skip());
-    }
-  }
+  WD_TRY(json.Object([&](std::string_view key) -> Result<> {
+    if (key == "version") return json.Into(manifest.version);
+    if (key == "base_version") return json.Into(manifest.base_version);
+    if (key != "tensors") return json.Skip();
+    has_tensors = true;
+    return json.Array([&]() -> Result<> {
+      WD_ASSIGN(manifest.tensors.emplace_back(), ReadTensor(json));
+      return {};
+    });
+  }));
   WD_TRY(json.End());
-  if (!manifest.version || !manifest.base_version || !has_tensors) {
+  if (!manifest.version || !manifest.base_version || !has_tensors)
     return Error{ErrorKind::kIntegrity, "its manifest lacks versions or tensors"};
-  }
-  std::sort(manifest.tensors.begin(), manifest.tensors.end(),
-            [](const auto& a, const auto& b) { return a.name < b.name; });
+  std::ranges::sort(manifest.tensors, {}, &ManifestTensor::name);
   return manifest;
 }
 
-// A payload file, and where the tensors lie in it.
-struct Payload {
-  std::shared_ptr<const File> file;
-  std::map<std::string, std::pair<uint64_t, uint64_t>, std::less<>> places;
-};
+// Where the tensors lie in a payload file.
+using Payload = std::map<std::string, FileRange, std::less<>>;
 
 class Skyrl final : public ForeignDelta {
  public:
-  std::string_view kind() const override { return kKind; }
+  Skyrl(const std::string& path, const Environment&) : ForeignDelta("SkyRL delta", path) {}
 
-  Result<> Read(const std::string& path) {
-    path_ = path;
-    WD_ASSIGN(const Bytes text, ReadWholeFile(path + kManifestName, kMaxHeaderBytes));
+  Result<> Read() {
+    WD_ASSIGN(const Bytes text, ReadWholeFile(path_ + kManifestName, kMaxHeaderBytes));
     bytes_ = text.size();
-    Result<Manifest> manifest = ReadManifest(AsText(text));
-    if (!manifest.ok()) return ForeignError(kKind, path_, manifest.error().message);
-    version_ = std::to_string(*manifest->version);
-    base_version_ = std::to_string(*manifest->base_version);
+    WD_ASSIGN(const Manifest manifest, Named("", ReadManifest(AsText(text))));
+    version_ = std::to_string(*manifest.version);
+    base_version_ = std::to_string(*manifest.base_version);
     std::map<std::string, Payload> payloads;
-    for (const ManifestTensor& entry : manifest->tensors) WD_TRY(Add(entry, payloads));
+    for (const ManifestTensor& entry : manifest.tensors) WD_TRY(Add(entry, payloads));
     return {};
   }
 
-  Result<std::unique_ptr<ForeignStream>> Open(size_t index, Dtype, std::span<const uint64_t>) const override {
-    const Frame& frame = frames_[index];
-    return NamedStream(XorFrame(frame.file, frame.begin, frame.end), *this, tensors_[index]);
+ private:
+  Result<std::unique_ptr<ForeignStream>> OpenStream(size_t index, Dtype, std::span<const uint64_t>) const override {
+    return XorFrame(frames_[index]);
   }
 
- private:
-  struct Frame {
-    std::shared_ptr<const File> file;
-    uint64_t begin = 0, end = 0;
-  };
-
   Error Bad(const ManifestTensor& entry, const std::string& why) const {
-    Error error = ForeignError(kKind, path_, "tensor '" + Shorten(entry.name) + "' " + why);
-    error.tensor = entry.name;
-    return error;
+    return Wrong("tensor '" + Shorten(entry.name) + "' " + why).OfTensor(entry.name);
   }
 
   Result<> Add(const ManifestTensor& entry, std::map<std::string, Payload>& payloads) {
-    ForeignTensor tensor;
-    tensor.name = entry.name;
+    ForeignTensor tensor{.name = entry.name};
     if (!tensors_.empty() && tensors_.back().name == entry.name) return Bad(entry, "is there twice");
     tensor.dtype = DtypeFromTorchName(entry.dtype);
     if (!tensor.dtype) return Bad(entry, "has the unknown type '" + Shorten(entry.dtype) + "'");
@@ -147,25 +104,25 @@ class Skyrl final : public ForeignDelta {
       return Bad(entry, "has another size than its shape");
     tensor.checksum_kind = entry.checksum_algorithm == "sha256" ? ForeignChecksum::kSha256 : ForeignChecksum::kXxh3_128;
     if (entry.checksum_algorithm != "sha256" && entry.checksum_algorithm != "xxh3-128") {
-      return ForeignRefusal(kKind, path_, "its checksum_algorithm is '" + Shorten(entry.checksum_algorithm) + "'",
-                            "known: xxh3-128, sha256");
+      return Refusal("its checksum_algorithm is '" + Shorten(entry.checksum_algorithm) + "'",
+                     "known: xxh3-128, sha256");
     }
     tensor.checksum = entry.checksum;
     if (!IsChecksum(tensor.checksum, tensor.checksum_kind)) return Bad(entry, "has no checksum");
     if (!IsPlainShardName(entry.payload_file)) {
-      return ForeignRefusal(kKind, path_, "payload '" + Shorten(entry.payload_file) + "' is no plain file name",
-                            "do not trust who sent it");
+      return Refusal("payload '" + Shorten(entry.payload_file) + "' is not a plain file name",
+                     "do not trust its sender");
     }
     if (!payloads.contains(entry.payload_file)) {
       WD_ASSIGN(payloads[entry.payload_file], ReadPayload(entry.payload_file));
     }
     const Payload& payload = payloads[entry.payload_file];
-    const auto place = payload.places.find(entry.payload_key);
-    if (place == payload.places.end()) return Bad(entry, "is not in '" + entry.payload_file + "'");
-    const auto [begin, end] = place->second;
-    if (end - begin != entry.compressed) return Bad(entry, "has a frame of another length");
+    const auto place = payload.find(entry.payload_key);
+    if (place == payload.end()) return Bad(entry, "is not in '" + entry.payload_file + "'");
+    const FileRange& frame = place->second;
+    if (frame.end - frame.begin != entry.compressed) return Bad(entry, "has a frame of another length");
     tensors_.push_back(std::move(tensor));
-    frames_.push_back({payload.file, begin, end});
+    frames_.push_back(frame);
     return {};
   }
 
@@ -175,17 +132,17 @@ class Skyrl final : public ForeignDelta {
     WD_ASSIGN(const FileIdentity identity, file.Identify());
     bytes_ += identity.size;
     WD_ASSIGN(const SafetensorsHeader header, SafetensorsHeader::Read(file));
-    payload.file = std::make_shared<const File>(std::move(file));
+    const auto shared = std::make_shared<const File>(std::move(file));
     for (size_t i = 0; i < header.tensor_count(); ++i) {
       const TensorEntry entry = header.tensor(i);
       const uint64_t data = header.bytes().size();
       if (entry.dtype == Dtype::kU8)
-        payload.places.emplace(entry.name, std::pair(data + entry.begin, data + entry.end));
+        payload.emplace(entry.name, FileRange{shared, data + entry.begin, data + entry.end});
     }
     return payload;
   }
 
-  std::vector<Frame> frames_;
+  std::vector<FileRange> frames_;  // beside tensors_
 };
 
 }  // namespace
@@ -195,10 +152,8 @@ bool LooksLikeSkyrl(const std::string& path) {
   return text.ok() && Contains(*text, "\"payload_file");
 }
 
-Result<std::unique_ptr<ForeignDelta>> OpenSkyrl(const std::string& path, const Environment&) {
-  auto delta = std::make_unique<Skyrl>();
-  WD_TRY(delta->Read(path));
-  return std::unique_ptr<ForeignDelta>(std::move(delta));
+Result<std::unique_ptr<ForeignDelta>> OpenSkyrl(const std::string& path, const Environment& environment) {
+  return OpenAs<Skyrl>(path, environment);
 }
 
 }  // namespace wdelta

@@ -3,35 +3,28 @@
 #include <map>
 
 #include "core/text.h"
-#include "foreign/sparse_parts.h"
+#include "foreign/foreign_parts.h"
 #include "pack/plain_format.h"
 
 namespace wdelta {
 
 namespace {
 
-constexpr std::string_view kTrlKind = "TRL patch";
 constexpr std::string_view kTrlFormat = "sparse_weight_patch";
 constexpr std::string_view kShortIndices = ".idx", kShortValues = ".val";
 constexpr uint64_t kMostElements = uint64_t{1} << 31;  // what an int32 can point at
 
 // Each number is how many elements lie between a position and the one before.
-class GapPositions final : public PositionSource {
- public:
-  explicit GapPositions(NumberSource gaps) : gaps_(std::move(gaps)) {}
-  Result<std::optional<uint64_t>> Next() override {
-    if (gaps_.AtEnd()) return std::optional<uint64_t>();
-    WD_ASSIGN(const uint64_t gap, gaps_.Next());
+PositionSource GapPositions(NumberSource gaps) {
+  return [gaps = std::move(gaps), next = uint64_t{0}]() mutable -> Result<std::optional<uint64_t>> {
+    if (gaps.AtEnd()) return std::optional<uint64_t>();
+    WD_ASSIGN(const uint64_t gap, gaps.Next());
     // Far from 2^64, though a hostile file had 2^31 gaps of 2^32: the stream stops at the first outside of the tensor.
-    const uint64_t position = next_ + gap;
-    next_ = position + 1;
+    const uint64_t position = next + gap;
+    next = position + 1;
     return std::optional(position);
-  }
-
- private:
-  NumberSource gaps_;
-  uint64_t next_ = 0;
-};
+  };
+}
 
 // All bytes of a tensor, whatever was there before.
 class Replacement final : public ForeignStream {
@@ -49,9 +42,7 @@ class Replacement final : public ForeignStream {
 
 class TrlPatch final : public ForeignDelta {
  public:
-  explicit TrlPatch(const std::string& path) { path_ = path; }
-
-  std::string_view kind() const override { return kTrlKind; }
+  TrlPatch(const std::string& path, const Environment&) : ForeignDelta("TRL patch", path) {}
 
   Result<> Read() {
     WD_ASSIGN(File file, File::OpenForRead(path_));
@@ -74,56 +65,44 @@ class TrlPatch final : public ForeignDelta {
       return at == metadata.end() ? std::string(otherwise) : at->second;
     };
     if (said("format", "") != kTrlFormat || metadata.contains(kPlainVersionKey))
-      return ForeignError(kTrlKind, path_, "its metadata do not say so");
-    if (said("version", "1") != "1") {
-      return ForeignRefusal(kTrlKind, path_, "its version is '" + Shorten(said("version", "")) + "'",
-                            "version 1 can be read");
-    }
+      return Wrong("its metadata do not say so");
+    if (said("version", "1") != "1")
+      return Refusal("its version is '" + Shorten(said("version", "")) + "'", "version 1 can be read");
     version_ = said("model_version", "");
     base_version_ = said("wdelta.base_version", said("prev_model_version", "").c_str());
     if (base_version_.starts_with('-')) base_version_.clear();  // how the first writers said that there is none
 
     const std::string sparse = said("sparse", "True");
     if (sparse == "False") return ReadAnchor(header);
-    if (sparse != "True") return ForeignError(kTrlKind, path_, "'sparse' is '" + Shorten(sparse) + "'");
+    if (sparse != "True") return Wrong("'sparse' is '" + Shorten(sparse) + "'");
     return ReadPatch(header, said("encoding", ""));
   }
 
-  Result<std::unique_ptr<ForeignStream>> Open(size_t index, Dtype dtype,
-                                              std::span<const uint64_t> shape) const override {
-    const ForeignTensor& tensor = tensors_[index];
-    const Part& part = parts_[index];
-    WD_TRY(ExpectForm(*this, tensor, dtype, shape));
-    auto values = FilePart(file_, data_at_ + part.values_begin, data_at_ + part.values_end);
-    if (is_anchor_) return NamedStream(std::make_unique<Replacement>(std::move(values)), *this, tensor);
-
-    const std::optional<uint64_t> bytes = TensorBytes(dtype, shape);
-    if (!bytes || *bytes / 2 > kMostElements) {
-      Error error = ForeignRefusal(kTrlKind, path_, "tensor '" + Shorten(tensor.name) + "' has over 2^31 elements",
-                                   "the 32 bits of its indices cannot tell them apart");
-      error.tensor = tensor.name;
-      return error;
-    }
-    NumberSource numbers(FilePart(file_, data_at_ + part.indices_begin, data_at_ + part.indices_end), part.dtype);
-    std::unique_ptr<PositionSource> positions;
-    if (part.dtype == Dtype::kI32) {
-      positions = ListedPositions(std::move(numbers));
-    } else {
-      positions = std::make_unique<GapPositions>(std::move(numbers));
-    }
-    return NamedStream(OverwriteStream(std::move(positions), std::move(values), 2, *bytes / 2), *this, tensor);
-  }
-
  private:
-  // Where the parts of a tensor lie in the data.
+  // Where the parts of a tensor lie.
   struct Part {
-    uint64_t indices_begin = 0, indices_end = 0, values_begin = 0, values_end = 0;
+    FileRange indices, values;
     Dtype dtype = Dtype::kI32;  // of the indices; gaps unless it is I32
   };
 
-  Error Wrong(std::string_view tensor, const std::string& why) const {
-    return ForeignTensorError(kTrlKind, path_, tensor, why);
+  Result<std::unique_ptr<ForeignStream>> OpenStream(size_t index, Dtype dtype,
+                                                    std::span<const uint64_t> shape) const override {
+    const Part& part = parts_[index];
+    auto values = FilePart(part.values);
+    if (is_anchor_) return std::unique_ptr<ForeignStream>(std::make_unique<Replacement>(std::move(values)));
+
+    const std::optional<uint64_t> bytes = TensorBytes(dtype, shape);
+    if (!bytes || *bytes / 2 > kMostElements) {
+      return Refusal("tensor '" + Shorten(tensors_[index].name) + "' has over 2^31 elements",
+                     "32-bit indices cannot address them")
+          .OfTensor(tensors_[index].name);
+    }
+    NumberSource numbers(part.indices, part.dtype);
+    return OverwriteStream(part.dtype == Dtype::kI32 ? ListedPositions(numbers) : GapPositions(numbers),
+                           std::move(values), 2, *bytes / 2);
   }
+
+  FileRange RangeOf(const TensorEntry& entry) const { return {file_, data_at_ + entry.begin, data_at_ + entry.end}; }
 
   Result<> ReadAnchor(const SafetensorsHeader& header) {
     is_anchor_ = true;
@@ -132,18 +111,18 @@ class TrlPatch final : public ForeignDelta {
     for (const auto& [name, i] : by_name) {
       const TensorEntry entry = header.tensor(i);
       if (entry.dtype != Dtype::kBF16) return Wrong(name, NotBf16(entry.dtype));
-      ForeignTensor tensor{std::string(name), entry.dtype};
-      tensor.shape.emplace(entry.shape.begin(), entry.shape.end());
-      tensors_.push_back(std::move(tensor));
-      parts_.push_back({0, 0, entry.begin, entry.end});
+      tensors_.push_back({.name = std::string(name),
+                          .dtype = entry.dtype,
+                          .shape = std::vector<uint64_t>(entry.shape.begin(), entry.shape.end())});
+      parts_.push_back({{}, RangeOf(entry)});
     }
     return {};
   }
 
   Result<> ReadPatch(const SafetensorsHeader& header, const std::string& encoding) {
     if (!encoding.empty() && encoding != "raw" && encoding != "gap_delta") {
-      return ForeignRefusal(kTrlKind, path_, "its indices are packed as '" + Shorten(encoding) + "'",
-                            "let the trainer write 'gap_delta' or 'raw'");
+      return Refusal("its indices are packed as '" + Shorten(encoding) + "'",
+                     "let the trainer write 'gap_delta' or 'raw'");
     }
     struct Pair {
       std::optional<TensorEntry> indices, values;
@@ -162,7 +141,7 @@ class TrlPatch final : public ForeignDelta {
       } else if (key.ends_with(values_ending)) {
         pairs[key.substr(0, key.size() - values_ending.size())].values = entry;
       } else {
-        return ForeignError(kTrlKind, path_, "'" + Shorten(key) + "' is no part of one");
+        return Wrong("'" + Shorten(key) + "' is not a part of one");
       }
     }
     const bool first_version = indices_ending == kIndicesEnding;
@@ -176,8 +155,8 @@ class TrlPatch final : public ForeignDelta {
       if (!listed && !gaps) return Wrong(name, "its indices are " + std::string(DtypeName(dtype)));
       if (pair.indices->shape.size() != 1 || !std::ranges::equal(pair.indices->shape, pair.values->shape))
         return Wrong(name, "it does not have as many indices as values");
-      tensors_.push_back({std::string(name), Dtype::kBF16});
-      parts_.push_back({pair.indices->begin, pair.indices->end, pair.values->begin, pair.values->end, dtype});
+      tensors_.push_back({.name = std::string(name), .dtype = Dtype::kBF16});
+      parts_.push_back({RangeOf(*pair.indices), RangeOf(*pair.values), dtype});
     }
     return {};
   }
@@ -208,10 +187,8 @@ bool LooksLikeTrl(const std::string& path) {
   return read->Metadata("format") == kTrlFormat && !read->Metadata(kPlainVersionKey);
 }
 
-Result<std::unique_ptr<ForeignDelta>> OpenTrl(const std::string& path, const Environment&) {
-  auto patch = std::make_unique<TrlPatch>(path);
-  WD_TRY(patch->Read());
-  return std::unique_ptr<ForeignDelta>(std::move(patch));
+Result<std::unique_ptr<ForeignDelta>> OpenTrl(const std::string& path, const Environment& environment) {
+  return OpenAs<TrlPatch>(path, environment);
 }
 
 }  // namespace wdelta

@@ -20,12 +20,11 @@ class TrlWriter final : public ForeignWriter {
 
   Result<> Check(const Tensor& tensor) const override {
     if (tensor.dtype == Dtype::kBF16 && tensor.units() <= INT32_MAX) return {};
-    Error error{ErrorKind::kRefused,
-                "tensor '" + Shorten(tensor.name) + "' is of type " + std::string(DtypeName(tensor.dtype)) + " with " +
-                    std::to_string(tensor.units()) + " elements; TRL sends BF16 with less than 2^31",
-                "'--format canonical' takes any type and size"};
-    error.tensor = tensor.name;
-    return error;
+    return Error{ErrorKind::kRefused,
+                 "tensor '" + Shorten(tensor.name) + "' is of type " + std::string(DtypeName(tensor.dtype)) + " with " +
+                     std::to_string(tensor.units()) + " elements; TRL sends BF16 with less than 2^31",
+                 "'--format canonical' takes any type and size"}
+        .OfTensor(tensor.name);
   }
 
   Result<> Begin(const Tensor& tensor) override {
@@ -81,9 +80,10 @@ class TrlWriter final : public ForeignWriter {
     WD_ASSIGN(const Bytes header, EncodeSafetensorsHeader(tensors, metadata));
     WD_ASSIGN(const auto sink, OpenSink(path_));
     WD_TRY(sink->Write(header));
+    const auto write = [&](ByteSpan piece) { return sink->Write(piece); };
     for (const Patch& patch : patches_) {
-      WD_TRY(indices_.CopyTo(patch.indices_begin, patch.indices_end, *sink));
-      WD_TRY(values_.CopyTo(patch.values_begin, patch.values_end, *sink));
+      WD_TRY(indices_.CopyTo(patch.indices_begin, patch.indices_end, write));
+      WD_TRY(values_.CopyTo(patch.values_begin, patch.values_end, write));
     }
     WD_TRY(sink->Commit());
     written_ = sink->written();

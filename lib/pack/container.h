@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "core/byte_source.h"
 #include "core/context.h"
-#include "core/file.h"
 #include "pack/delta_index.h"
 
 namespace wdelta {
@@ -54,6 +54,11 @@ class DeltaReader {
   std::optional<size_t> FindRecord(std::string_view name) const;
 
  protected:
+  // Says which container it is in an error that does not.
+  Result<> Named(Result<> result) const;
+  // The path of a carried file that does not have its digest; empty: all have.
+  Result<std::string> FindDamagedFile() const;
+
   DeltaIndex index_;
   std::string path_;
   uint64_t bytes_ = 0;

@@ -43,13 +43,10 @@ Result<Sha256Digest> TakeSha256(ByteReader& in) {
   return digest;
 }
 
-uint64_t* const* TotalsFields(Totals& totals, uint64_t* (&fields)[9]) {
-  uint64_t* const all[] = {&totals.elements_total, &totals.elements_changed, &totals.bytes_total,
-                           &totals.bytes_changed,  &totals.tensors_total,    &totals.tensors_changed,
-                           &totals.tensors_added,  &totals.tensors_removed,  &totals.files_changed};
-  std::copy(std::begin(all), std::end(all), fields);
-  return fields;
-}
+// In the order of their bytes.
+constexpr uint64_t Totals::*kTotals[] = {&Totals::elements_total, &Totals::elements_changed, &Totals::bytes_total,
+                                         &Totals::bytes_changed,  &Totals::tensors_total,    &Totals::tensors_changed,
+                                         &Totals::tensors_added,  &Totals::tensors_removed,  &Totals::files_changed};
 
 Result<> TakePatterns(ByteReader& in, std::vector<std::string>& patterns) {
   WD_ASSIGN(const uint64_t count, in.Count());
@@ -148,10 +145,7 @@ Bytes EncodeIndex(const DeltaIndex& index) {
   }
   out.Raw(index.result.fingerprint);
   out.Raw(index.result.layout);
-  Totals totals = index.totals;
-  uint64_t* fields[9];
-  TotalsFields(totals, fields);
-  for (const uint64_t* field : fields) out.Varint(*field);
+  for (const auto field : kTotals) out.Varint(index.totals.*field);
   out.Varint(index.tensors.size());
   for (const TensorRecord& record : index.tensors) {
     out.Text(record.name);
@@ -187,10 +181,8 @@ Result<> DecodeIndex(ByteSpan bytes, DeltaIndex& index) {
   if (layout != index.layout.Digest())
     return Error{ErrorKind::kIntegrity, "layout is not the one that the index names"};
   index.result = CombineState(fingerprint, layout);
-  uint64_t* fields[9];
-  TotalsFields(index.totals, fields);
-  for (uint64_t* field : fields) {
-    WD_ASSIGN(*field, in.Varint());
+  for (const auto field : kTotals) {
+    WD_ASSIGN(index.totals.*field, in.Varint());
   }
   WD_ASSIGN(const uint64_t records, in.Count(10));  // with its digest, the least that a record takes
   for (uint64_t i = 0; i < records; ++i) {

@@ -6,10 +6,33 @@
 namespace wdelta {
 
 std::optional<size_t> DeltaReader::FindRecord(std::string_view name) const {
-  const auto at = std::lower_bound(index_.tensors.begin(), index_.tensors.end(), name,
-                                   [](const TensorRecord& record, std::string_view key) { return record.name < key; });
+  const auto at = std::ranges::lower_bound(index_.tensors, name, {}, &TensorRecord::name);
   if (at == index_.tensors.end() || at->name != name) return std::nullopt;
   return static_cast<size_t>(at - index_.tensors.begin());
+}
+
+Result<> DeltaReader::Named(Result<> result) const {
+  if (result.ok()) return {};
+  auto error = result.TakeError();
+  if (error->path != path_) {
+    error->message = std::string(kind()) + " '" + path_ + "': " + error->message;
+    error->path = path_;
+  }
+  return error;
+}
+
+Result<std::string> DeltaReader::FindDamagedFile() const {
+  for (size_t file = 0; file < index_.layout.file_count(); ++file) {
+    if (!index_.carried[file]) continue;
+    const LayoutFile& entry = index_.layout.file(file);
+    Sha256 sha256;
+    for (uint64_t number = 0; number < BlockCount(entry.bytes); ++number) {
+      WD_ASSIGN(const Bytes content, ReadFileBlock(file, number));
+      sha256.Update(content);
+    }
+    if (sha256.Finish() != entry.sha256) return entry.path;
+  }
+  return std::string();
 }
 
 Result<std::vector<uint64_t>> DeltaReader::CutPoints(uint64_t) const {
@@ -31,10 +54,9 @@ Result<Bytes> FirstBytes(const File& file) {
 
 Result<std::unique_ptr<DeltaReader>> OpenDelta(const std::string& path, Trust trust, const Context& context) {
   if (IsFolder(path)) {
-    Error error{ErrorKind::kRefused, "'" + path + "' is a folder, and no delta of a format that is known",
-                "'man wdelta-formats' lists those that are"};
-    error.path = path;
-    return error;
+    return Error{ErrorKind::kRefused, "'" + path + "' is a folder, and no delta of a format that is known",
+                 "'man wdelta-formats' lists those that are"}
+        .At(path);
   }
   const bool from_pipe = path == "-";
   const std::string name = from_pipe ? "standard input" : path;

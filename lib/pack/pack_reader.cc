@@ -7,9 +7,7 @@ namespace wdelta {
 namespace {
 
 Error Damaged(const std::string& path, std::string_view why) {
-  Error error{ErrorKind::kIntegrity, "pack '" + path + "' is damaged: " + std::string(why)};
-  error.path = path;
-  return error;
+  return Error{ErrorKind::kIntegrity, "pack '" + path + "' is damaged: " + std::string(why)}.At(path);
 }
 
 // The head of a section: its type, and where its body lies.
@@ -84,7 +82,7 @@ class PackReader final : public DeltaReader {
       WD_ASSIGN(const std::vector<BlockPlace> places, TensorBlocks(record));
       for (const BlockPlace& place : places) {
         if (tensor.HasBase()) {  // its content needs the old block; its checksum and its codec do not
-          WD_ASSIGN(const Bytes body, ReadBlockBody({kBlockSection, place.at, place.length}));
+          WD_ASSIGN(const Bytes body, ReadBlockBody(place));
           if (!FindCodec(CodecOf(body))) return Named(DecodeBlock(CodecOf(body), {}, {}, delta));
           continue;
         }
@@ -94,17 +92,8 @@ class PackReader final : public DeltaReader {
                                   "' does not have its digest");
       }
     }
-    for (size_t file = 0; file < index_.layout.file_count(); ++file) {
-      if (!index_.carried[file]) continue;
-      Sha256 sha256;
-      for (uint64_t number = 0; number < BlockCount(index_.layout.file(file).bytes); ++number) {
-        WD_ASSIGN(const Bytes content, ReadFileBlock(file, number));
-        sha256.Update(content);
-      }
-      if (sha256.Finish() != index_.layout.file(file).sha256) {
-        return Damaged(path_, "file '" + index_.layout.file(file).path + "' does not have its digest");
-      }
-    }
+    WD_ASSIGN(const std::string damaged, FindDamagedFile());
+    if (!damaged.empty()) return Damaged(path_, "file '" + damaged + "' does not have its digest");
     return {};
   }
 
@@ -118,14 +107,13 @@ class PackReader final : public DeltaReader {
     WD_ASSIGN(const uint16_t zero, in.Fixed<uint16_t>());
     WD_ASSIGN(const uint32_t required, in.Fixed<uint32_t>());
     if (version != kPackVersion || zero != 0 || (required & ~kAnchorFlag) != 0) {
-      Error error{ErrorKind::kRefused, "pack '" + path_ + "' has version " + std::to_string(version) +
-                                           ", required flags " + std::to_string(required) + " and reserved bits " +
-                                           std::to_string(zero) + "; this wdelta reads version " +
-                                           std::to_string(kPackVersion) + ", flags up to " +
-                                           std::to_string(kAnchorFlag) + " and no reserved bits"};
-      error.path = path_;
-      error.hint = "a newer wdelta may read it";
-      return error;
+      return Error{ErrorKind::kRefused,
+                   "pack '" + path_ + "' has version " + std::to_string(version) + ", required flags " +
+                       std::to_string(required) + " and reserved bits " + std::to_string(zero) +
+                       "; this wdelta reads version " + std::to_string(kPackVersion) + ", flags up to " +
+                       std::to_string(kAnchorFlag) + " and no reserved bits",
+                   "a newer wdelta may read it"}
+          .At(path_);
     }
     index_.anchor = (required & kAnchorFlag) != 0;
     return {};
@@ -158,17 +146,10 @@ class PackReader final : public DeltaReader {
   // whole file is what a store calls it.
   Result<> CheckSha256() {
     Sha256 sha256;
-    Bytes piece(256 << 10);
-    std::optional<Sha256Digest> before_end;
-    for (uint64_t at = 0; at < bytes_;) {
-      const uint64_t limit = at < before_end_ ? before_end_ : bytes_;
-      const MutableByteSpan part = MutableByteSpan(piece).first(std::min<uint64_t>(piece.size(), limit - at));
-      WD_TRY(file_.ReadAt(at, part));
-      sha256.Update(part);
-      at += part.size();
-      if (at == before_end_) before_end = sha256.Clone().Finish();
-    }
-    if (before_end != digest_in_end_) return Damaged(path_, "its SHA-256 is not the one in its end record");
+    WD_TRY(ForEachPiece(FileSlice(file_, 0, before_end_), sha256.Taker()));
+    if (sha256.Clone().Finish() != digest_in_end_)
+      return Damaged(path_, "its SHA-256 is not the one in its end record");
+    WD_TRY(ForEachPiece(FileSlice(file_, before_end_, bytes_ - before_end_), sha256.Taker()));
     sha256_ = sha256.Finish();
     return {};
   }
@@ -191,9 +172,7 @@ class PackReader final : public DeltaReader {
       const StreamPlace* place = nullptr;
       if (*stream < files && index_.carried[*stream]) place = &file_places_[*stream];
       if (*stream >= files) {
-        const auto record =
-            std::lower_bound(index_.tensors.begin(), index_.tensors.end(), *stream - files,
-                             [](const TensorRecord& r, uint64_t ordinal) { return r.ordinal < ordinal; });
+        const auto record = std::ranges::lower_bound(index_.tensors, *stream - files, {}, &TensorRecord::ordinal);
         if (record != index_.tensors.end() && record->ordinal == *stream - files) {
           place = &record_places_[static_cast<size_t>(record - index_.tensors.begin())];
         }
@@ -208,8 +187,7 @@ class PackReader final : public DeltaReader {
       at += place->bytes;
     }
     const auto used = [](const StreamPlace& place) { return place.bytes > 0; };
-    const auto expected = std::count_if(file_places_.begin(), file_places_.end(), used) +
-                          std::count_if(record_places_.begin(), record_places_.end(), used);
+    const auto expected = std::ranges::count_if(file_places_, used) + std::ranges::count_if(record_places_, used);
     if (streams != static_cast<size_t>(expected)) return Damaged(path_, "blocks are missing");
     return {};
   }
@@ -228,13 +206,18 @@ class PackReader final : public DeltaReader {
     return section;
   }
 
+  Result<Bytes> ReadBody(const Section& section, uint64_t most, const char* too_long) const {
+    if (section.length > most) return Damaged(path_, too_long);
+    Bytes body(section.length);
+    WD_TRY(file_.ReadAt(section.body, body));
+    return body;
+  }
+
   Result<> ReadLayout() {
     WD_ASSIGN(const Section section, ReadSection(kPackHeaderBytes, index_offset_));
     blocks_begin_ = section.end();
     if (section.type != kLayoutSection) return Damaged(path_, "no layout");
-    if (section.length > kMaxIndexBytes) return Damaged(path_, "layout too long");
-    Bytes body(section.length);
-    WD_TRY(file_.ReadAt(section.body, body));
+    WD_ASSIGN(const Bytes body, ReadBody(section, kMaxIndexBytes, "layout too long"));
     return Named([&]() -> Result<> {
       ByteReader in(body);
       WD_ASSIGN(const Bytes layout, TakeByteStream(in, MaxUnpacked(body.size())));
@@ -246,9 +229,7 @@ class PackReader final : public DeltaReader {
   Result<> ReadIndex() {
     WD_ASSIGN(const Section section, ReadSection(index_offset_, before_end_));
     if (section.type != kIndexSection || section.end() != before_end_) return Damaged(path_, "no index");
-    if (section.length > kMaxIndexBytes) return Damaged(path_, "index too long");
-    Bytes body(section.length);
-    WD_TRY(file_.ReadAt(section.body, body));
+    WD_ASSIGN(const Bytes body, ReadBody(section, kMaxIndexBytes, "index too long"));
     return Named([&]() -> Result<> {
       ByteReader in(body);
       WD_ASSIGN(const uint64_t check, in.Fixed<uint64_t>());
@@ -341,20 +322,18 @@ class PackReader final : public DeltaReader {
     return TakeBlockHead(in, stream, codec).ok() ? codec : uint8_t{0xff};
   }
 
-  Result<Bytes> ReadBlockBody(const Section& section) const {
+  Result<Bytes> ReadBlockBody(const BlockPlace& place) const {
     // No honest block is much longer: a codec that does not shrink a block gives way to raw bytes.
-    if (section.type != kBlockSection || section.length > kBlockBytes + 4096) return Damaged(path_, "no block");
-    Bytes body(section.length);
-    WD_TRY(file_.ReadAt(section.body, body));
+    WD_ASSIGN(Bytes body, ReadBody({kBlockSection, place.at, place.length}, kBlockBytes + 4096, "no block"));
     if (body.size() < 4 ||
         Load<uint32_t>(body.data()) != static_cast<uint32_t>(ShortDigest(DigestBlock(ByteSpan(body).subspan(4))))) {
-      return Damaged(path_, "block at byte " + std::to_string(section.body) + " does not have its checksum");
+      return Damaged(path_, "block at byte " + std::to_string(place.at) + " does not have its checksum");
     }
     return body;
   }
 
   Result<> Decode(const BlockPlace& place, const BlockFrame& frame, BlockDelta& delta) const {
-    WD_ASSIGN(const Bytes body, ReadBlockBody({kBlockSection, place.at, place.length}));
+    WD_ASSIGN(const Bytes body, ReadBlockBody(place));
     ByteReader in(ByteSpan(body).subspan(4));
     uint64_t stream = 0;
     uint8_t codec = 0;
@@ -363,17 +342,6 @@ class PackReader final : public DeltaReader {
       WD_ASSIGN(const ByteSpan coded, in.Raw(in.left()));
       return DecodeBlock(codec, coded, frame, delta);
     }());
-  }
-
-  // Says which pack it is in an error that does not.
-  Result<> Named(Result<> result) const {
-    if (result.ok()) return {};
-    auto error = result.TakeError();
-    if (error->path != path_) {
-      error->message = "pack '" + path_ + "': " + error->message;
-      error->path = path_;
-    }
-    return error;
   }
 
   File file_;

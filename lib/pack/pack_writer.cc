@@ -138,8 +138,7 @@ class PackWriter final : public DeltaWriter {
     for (size_t file = 0; file < files_; ++file) {
       if (index.carried[file]) PutPlace(out, file_places_[file], previous_end);
     }
-    std::sort(tensor_places_.begin(), tensor_places_.end(),
-              [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::ranges::sort(tensor_places_, {}, &std::pair<uint64_t, StreamPlace>::first);
     auto at = tensor_places_.begin();
     for (const TensorRecord& record : index.tensors) {
       const bool found = at != tensor_places_.end() && at->first == record.ordinal;

@@ -12,7 +12,7 @@ class PlainReader final : public DeltaReader {
       : file_(std::move(file)), header_(std::move(header)) {
     path_ = std::move(path);
     for (size_t i = 0; i < header_.tensor_count(); ++i) by_name_.push_back(header_.tensor(i));
-    std::sort(by_name_.begin(), by_name_.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+    std::ranges::sort(by_name_, {}, &TensorEntry::name);
   }
 
   std::string_view kind() const override { return "plain delta"; }
@@ -20,14 +20,7 @@ class PlainReader final : public DeltaReader {
   Result<> Open() {
     WD_ASSIGN(const FileIdentity identity, file_.Identify());
     bytes_ = identity.size;
-    Result<> read = ReadAll();
-    if (read.ok()) return {};
-    auto error = read.TakeError();
-    if (error->path != path_) {
-      error->message = "plain delta '" + path_ + "': " + error->message;
-      error->path = path_;
-    }
-    return error;
+    return Named(ReadAll());
   }
 
   Result<std::vector<BlockPlace>> TensorBlocks(size_t record) const override { return parts_[record].blocks; }
@@ -70,16 +63,8 @@ class PlainReader final : public DeltaReader {
           return Wrong("tensor '" + index_.tensors[record].name + "'");
       }
     }
-    for (size_t file = 0; file < index_.layout.file_count(); ++file) {
-      const LayoutFile& entry = index_.layout.file(file);
-      if (!index_.carried[file]) continue;
-      Sha256 sha256;
-      for (uint64_t number = 0; number < BlockCount(entry.bytes); ++number) {
-        WD_ASSIGN(const Bytes content, ReadFileBlock(file, number));
-        sha256.Update(content);
-      }
-      if (sha256.Finish() != entry.sha256) return Wrong("file '" + entry.path + "'");
-    }
+    WD_ASSIGN(const std::string damaged, FindDamagedFile());
+    if (!damaged.empty()) return Wrong("file '" + damaged + "'");
     return {};
   }
 
@@ -92,10 +77,9 @@ class PlainReader final : public DeltaReader {
 
   Result<> ReadAll() {
     if (header_.Metadata(kPlainVersionKey) != "1") {
-      Error error{ErrorKind::kRefused, "'" + path_ + "' is a safetensors file, but no delta that wdelta knows"};
-      error.path = path_;
-      error.hint = "a delta comes from 'wdelta diff -o' or 'wdelta pack'";
-      return error;
+      return Error{ErrorKind::kRefused, "'" + path_ + "' is a safetensors file, but no delta that wdelta knows",
+                   "a delta comes from 'wdelta diff -o' or 'wdelta pack'"}
+          .At(path_);
     }
     WD_ASSIGN(const Bytes layout, ReadStream(kPlainLayout));
     WD_TRY(DecodeLayout(layout, index_));
@@ -108,9 +92,7 @@ class PlainReader final : public DeltaReader {
           Expect(std::string(kPlainFile) + index_.layout.file(file).path, Dtype::kU8, index_.layout.file(file).bytes));
       ++expected;
     }
-    WD_ASSIGN(const TensorEntry blocks_entry, Find(std::string(kPlainBlocks)));
-    Bytes blocks(blocks_entry.end - blocks_entry.begin);
-    WD_TRY(ReadPart(blocks_entry, 0, blocks));
+    WD_ASSIGN(const Bytes blocks, ReadEntry(kPlainBlocks, UINT64_MAX));
     ByteReader in(blocks);
     for (const TensorRecord& record : index_.tensors) {
       Result<> read = ReadPartOf(record, in);
@@ -128,14 +110,11 @@ class PlainReader final : public DeltaReader {
   }
 
   Error Wrong(const std::string& what) const {
-    Error error{ErrorKind::kIntegrity, "plain delta '" + path_ + "': " + what + " does not have its digest"};
-    error.path = path_;
-    return error;
+    return Error{ErrorKind::kIntegrity, "plain delta '" + path_ + "': " + what + " does not have its digest"}.At(path_);
   }
 
   Result<TensorEntry> Find(const std::string& name) const {
-    const auto at = std::lower_bound(by_name_.begin(), by_name_.end(), name,
-                                     [](const TensorEntry& entry, const std::string& key) { return entry.name < key; });
+    const auto at = std::ranges::lower_bound(by_name_, name, {}, &TensorEntry::name);
     if (at == by_name_.end() || at->name != name) return Error{ErrorKind::kIntegrity, "'" + name + "' is missing"};
     return *at;
   }
@@ -155,12 +134,16 @@ class PlainReader final : public DeltaReader {
     return file_.ReadAt(header_.bytes().size() + entry.begin + at, out);
   }
 
-  Result<Bytes> ReadStream(std::string_view name) const {
+  Result<Bytes> ReadEntry(std::string_view name, uint64_t most) const {
     WD_ASSIGN(const TensorEntry entry, Find(std::string(name)));
-    if (entry.end - entry.begin > kMaxIndexBytes)
-      return Error{ErrorKind::kIntegrity, "'" + std::string(name) + "' too long"};
+    if (entry.end - entry.begin > most) return Error{ErrorKind::kIntegrity, "'" + std::string(name) + "' too long"};
     Bytes bytes(entry.end - entry.begin);
     WD_TRY(ReadPart(entry, 0, bytes));
+    return bytes;
+  }
+
+  Result<Bytes> ReadStream(std::string_view name) const {
+    WD_ASSIGN(const Bytes bytes, ReadEntry(name, kMaxIndexBytes));
     ByteReader in(bytes);
     WD_ASSIGN(Bytes content, TakeByteStream(in, MaxUnpacked(bytes.size())));
     WD_TRY(in.ExpectEnd());

@@ -10,40 +10,10 @@ namespace wdelta {
 
 namespace {
 
-// A file that only grows, and where each tensor's part of it lies.
-class Spool {
- public:
-  static Result<Spool> Create(const Environment& environment) {
-    WD_ASSIGN(File file, File::CreateUnnamed(environment));
-    return Spool(std::move(file));
-  }
-  Result<> Append(ByteSpan data) {
-    WD_TRY(file_.WriteAt(bytes_, data));
-    bytes_ += data.size();
-    return {};
-  }
-  Result<> CopyTo(ByteSink& sink, uint64_t at, uint64_t bytes) const {
-    Bytes piece(std::min<uint64_t>(bytes, 256 << 10));
-    for (uint64_t done = 0; done < bytes;) {
-      const MutableByteSpan part = MutableByteSpan(piece).first(std::min<uint64_t>(piece.size(), bytes - done));
-      WD_TRY(file_.ReadAt(at + done, part));
-      WD_TRY(sink.Write(part));
-      done += part.size();
-    }
-    return {};
-  }
-  uint64_t bytes() const { return bytes_; }
-
- private:
-  explicit Spool(File file) : file_(std::move(file)) {}
-  File file_;
-  uint64_t bytes_ = 0;
-};
-
 // A tensor of the new file, and where its bytes wait.
 struct Waiting {
   NewTensor tensor;
-  const Spool* spool = nullptr;
+  const ByteSpool* spool = nullptr;
   uint64_t at = 0, bytes = 0;
 };
 
@@ -57,8 +27,8 @@ std::string PythonFloat(double value) {
 // The sizes of a safetensors file stand in front of its data, so the data are spooled until all sizes are known.
 class PlainWriter final : public DeltaWriter {
  public:
-  PlainWriter(std::unique_ptr<ByteSink> sink, Spool indices, Spool values, const DeltaIndex& plan)
-      : sink_(std::move(sink)), indices_(std::move(indices)), values_(std::move(values)), plan_(plan) {}
+  PlainWriter(std::unique_ptr<ByteSink> sink, const DeltaIndex& plan, const Environment& environment)
+      : sink_(std::move(sink)), indices_(environment), values_(environment), plan_(plan) {}
 
   Result<> AddFileBlock(size_t file, uint64_t number, ByteSpan content) override {
     if (number == 0) {
@@ -81,11 +51,10 @@ class PlainWriter final : public DeltaWriter {
   Result<> AddTensorBlock(const Tensor& tensor, uint64_t ordinal, const PreparedBlock& block) override {
     const bool first = !blocks_.contains(ordinal);
     if (first && tensor.name.starts_with(kReservedPrefix)) {
-      Error error{ErrorKind::kRefused,
-                  "tensor '" + std::string(tensor.name) + "' has a name that plain deltas reserve"};
-      error.tensor = tensor.name;
-      error.hint = "'wdelta pack' has no such limit";
-      return error;
+      return Error{ErrorKind::kRefused,
+                   "tensor '" + std::string(tensor.name) + "' has a name that plain deltas reserve",
+                   "'wdelta pack' has no such limit"}
+          .OfTensor(tensor.name);
     }
     ByteWriter& digests = blocks_[ordinal];
     if (!block.place.has_old) {
@@ -124,14 +93,17 @@ class PlainWriter final : public DeltaWriter {
     for (const Waiting& waiting : waiting_) tensors.push_back(waiting.tensor);
     WD_ASSIGN(const Bytes header, EncodeSafetensorsHeader(tensors, Metadata(index)));
     WD_TRY(sink_->Write(header));
-    for (const Waiting& waiting : waiting_) WD_TRY(waiting.spool->CopyTo(*sink_, waiting.at, waiting.bytes));
+    for (const Waiting& waiting : waiting_) {
+      WD_TRY(waiting.spool->CopyTo(waiting.at, waiting.at + waiting.bytes,
+                                   [&](ByteSpan piece) { return sink_->Write(piece); }));
+    }
     written_ = sink_->written();
     return sink_->Commit();
   }
 
  private:
-  void Wait(NewTensor tensor, const Spool& spool, uint64_t bytes) {
-    waiting_.push_back({std::move(tensor), &spool, spool.bytes(), bytes});
+  void Wait(NewTensor tensor, const ByteSpool& spool, uint64_t bytes) {
+    waiting_.push_back({std::move(tensor), &spool, spool.size(), bytes});
   }
 
   Result<> AppendChanges(const Tensor& tensor, bool first, const PreparedBlock& block) {
@@ -187,7 +159,7 @@ class PlainWriter final : public DeltaWriter {
   }
 
   std::unique_ptr<ByteSink> sink_;
-  Spool indices_, values_;
+  ByteSpool indices_, values_;
   DeltaIndex plan_;
   std::vector<Waiting> waiting_;
   std::map<uint64_t, ByteWriter> blocks_;  // digests of the blocks, by ordinal
@@ -198,10 +170,7 @@ class PlainWriter final : public DeltaWriter {
 Result<std::unique_ptr<DeltaWriter>> CreatePlainDelta(const std::string& path, const DeltaIndex& plan,
                                                       const Environment& environment) {
   WD_ASSIGN(auto sink, OpenSink(path));
-  WD_ASSIGN(Spool indices, Spool::Create(environment));
-  WD_ASSIGN(Spool values, Spool::Create(environment));
-  return std::unique_ptr<DeltaWriter>(
-      std::make_unique<PlainWriter>(std::move(sink), std::move(indices), std::move(values), plan));
+  return std::unique_ptr<DeltaWriter>(std::make_unique<PlainWriter>(std::move(sink), plan, environment));
 }
 
 }  // namespace wdelta

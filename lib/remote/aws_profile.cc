@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/file.h"
+#include "core/text.h"
 
 namespace wdelta {
 namespace {
@@ -20,12 +21,6 @@ std::string_view Trim(std::string_view text) {
   while (!text.empty() && IsSpace(text.front())) text.remove_prefix(1);
   while (!text.empty() && IsSpace(text.back())) text.remove_suffix(1);
   return text;
-}
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return lower;
 }
 
 // [profile "my own"] and [profile my-own]: one space between the words, no quotes.
@@ -77,10 +72,7 @@ Result<AwsFile> ReadAwsFile(const std::string& path) {
   if (!bytes.ok()) return bytes.TakeError();
   auto file = ParseAwsFile(AsText(*bytes));
   if (file.ok()) return file;
-  Error error = file.error();
-  error.message = "'" + path + "': " + error.message;
-  error.path = path;
-  return error;
+  return Error{file.error().kind, "'" + path + "': " + file.error().message}.At(path);
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 #include "remote/credential_sources.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "core/file.h"
 #include "core/json.h"
+#include "core/stopwatch.h"
 #include "core/text.h"
 #include "remote/credential_process.h"
 #include "remote/http_text.h"
@@ -18,9 +18,7 @@ constexpr uint64_t kMaxTokenFile = 64 << 10;
 constexpr double kProcessSeconds = 60, kServiceSeconds = 10, kInstanceSeconds = 1;
 
 Error Denied(std::string message, std::string hint = {}) {
-  Error error{ErrorKind::kDenied, std::move(message)};
-  error.hint = std::move(hint);
-  return error;
+  return Error{ErrorKind::kDenied, std::move(message), std::move(hint)};
 }
 
 // What may stand in a header: anything printable without a space.
@@ -100,12 +98,12 @@ Result<Credentials> AssumeRole(const std::string& endpoint, const std::string& r
                            "&RoleSessionName=" + PercentEncode(session.empty() ? "wdelta" : session, false) +
                            "&WebIdentityToken=" + PercentEncode(token, false);
   const MemorySource body(AsBytes(form));
-  HttpRequest request{.method = "POST", .url = endpoint.ends_with('/') ? endpoint : endpoint + "/"};
-  request.headers = {{"Content-Type", "application/x-www-form-urlencoded"}};
-  request.body = &body;
-  request.max_answer = kMaxAnswer;
-  request.timeout = kServiceSeconds;
-  auto answer = send(request);
+  auto answer = send({.method = "POST",
+                      .url = endpoint.ends_with('/') ? endpoint : endpoint + "/",
+                      .headers = {{"Content-Type", "application/x-www-form-urlencoded"}},
+                      .body = &body,
+                      .max_answer = kMaxAnswer,
+                      .timeout = kServiceSeconds});
   if (answer.ok() && answer->status >= 400 && answer->status < 500) {  // the code tells what is wrong with the role
     if (const auto elements = ReadXml(answer->body); elements.ok()) {
       for (const XmlElement& element : *elements)
@@ -128,9 +126,7 @@ Result<Credentials> AssumeRole(const std::string& endpoint, const std::string& r
 
 Result<Credentials> AskContainer(const std::string& url, const CredentialChain::Send& send,
                                  const Environment& environment) {
-  HttpRequest request{.url = url};
-  request.max_answer = kMaxAnswer;
-  request.timeout = kServiceSeconds;
+  HttpRequest request{.url = url, .max_answer = kMaxAnswer, .timeout = kServiceSeconds};
   std::string token = environment.Get("AWS_CONTAINER_AUTHORIZATION_TOKEN");
   if (const std::string path = environment.Get("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"); !path.empty()) {
     WD_ASSIGN(token, ReadToken(path));
@@ -150,29 +146,27 @@ Result<Credentials> ParseCredentialsJson(ByteSpan text, std::string_view token) 
   bool wrong_version = false, wrong_date = false;
   const auto read = [&]() -> Result<> {
     JsonReader json(AsText(text));
-    WD_TRY(json.BeginObject());
-    for (;;) {
-      WD_ASSIGN(const std::optional<std::string_view> next, json.NextKey());
-      if (!next) break;
-      const std::string key(*next);
+    WD_TRY(json.Object([&](std::string_view key) -> Result<> {
+      const bool is_version = key == "Version" && token == "SessionToken", is_expiry = key == "Expiration";
+      std::string other;
+      std::string* place = &other;
+      if (key == "AccessKeyId") place = &credentials.access_key;
+      if (key == "SecretAccessKey") place = &credentials.secret_key;
+      if (key == token) place = &credentials.session_token;
       WD_ASSIGN(const JsonReader::Type type, json.Peek());
-      if (key == "Version" && token == "SessionToken") {
+      if (is_version) {
         WD_ASSIGN(const uint64_t version, json.UnsignedInteger());
         wrong_version = version != 1;
-      } else if (type == JsonReader::Type::kString) {
-        WD_ASSIGN(const std::string_view value, json.String());
-        if (key == "AccessKeyId") credentials.access_key = value;
-        if (key == "SecretAccessKey") credentials.secret_key = value;
-        if (key == token) credentials.session_token = value;
-        if (key == "Expiration") {
-          const auto expires = ParseExpiry(std::string(value));
-          wrong_date = !expires;
-          credentials.expires = expires.value_or(0);
-        }
-      } else {
-        WD_TRY(json.Skip());
+        return {};
       }
-    }
+      if (type != JsonReader::Type::kString) return json.Skip();
+      WD_TRY(json.Into(*place));
+      if (!is_expiry) return {};
+      const auto expires = ParseExpiry(other);
+      wrong_date = !expires;
+      credentials.expires = expires.value_or(0);
+      return {};
+    }));
     return json.End();
   };
   if (!read().ok()) return malformed;
@@ -182,10 +176,9 @@ Result<Credentials> ParseCredentialsJson(ByteSpan text, std::string_view token) 
 }
 
 FoundCredentials FromEnvironment(const Environment& environment) {
-  Credentials credentials;
-  credentials.access_key = environment.Get("AWS_ACCESS_KEY_ID");
-  credentials.secret_key = environment.Get("AWS_SECRET_ACCESS_KEY");
-  credentials.session_token = environment.Get("AWS_SESSION_TOKEN");
+  Credentials credentials{.access_key = environment.Get("AWS_ACCESS_KEY_ID"),
+                          .secret_key = environment.Get("AWS_SECRET_ACCESS_KEY"),
+                          .session_token = environment.Get("AWS_SESSION_TOKEN")};
   if (credentials.access_key.empty() && credentials.secret_key.empty()) return std::optional<Credentials>();
   return From("the environment", Checked(std::move(credentials)));
 }
@@ -207,11 +200,10 @@ FoundCredentials FromProfile(const AwsProfile& profile, const CredentialChain::S
                                                       profile.Value("role_session_name"), token_path, send));
   }
   if (has("aws_access_key_id") || has("aws_secret_access_key")) {
-    Credentials credentials;
-    credentials.access_key = profile.Value("aws_access_key_id");
-    credentials.secret_key = profile.Value("aws_secret_access_key");
-    credentials.session_token = profile.Value("aws_session_token");
-    return From(name + " in '" + profile.keys_path + "'", Checked(std::move(credentials)));
+    return From(name + " in '" + profile.keys_path + "'",
+                Checked({.access_key = profile.Value("aws_access_key_id"),
+                         .secret_key = profile.Value("aws_secret_access_key"),
+                         .session_token = profile.Value("aws_session_token")}));
   }
   if (has("credential_process"))
     return From("credential_process of " + name, AskProcess(profile.Value("credential_process"), environment, stop));
@@ -247,10 +239,7 @@ FoundCredentials FromContainer(const CredentialChain::Send& send, const Environm
 }
 
 FoundCredentials FromInstance(const CredentialChain::Send& send, const Environment& environment, std::string* why) {
-  std::string disabled = environment.Get("AWS_EC2_METADATA_DISABLED");
-  std::transform(disabled.begin(), disabled.end(), disabled.begin(),
-                 [](char c) { return static_cast<char>(c | 0x20); });
-  if (disabled == "true") {
+  if (Lower(environment.Get("AWS_EC2_METADATA_DISABLED")) == "true") {
     *why = "disabled";
     return std::optional<Credentials>();
   }
@@ -259,14 +248,15 @@ FoundCredentials FromInstance(const CredentialChain::Send& send, const Environme
   while (base.ends_with('/')) base.pop_back();
   if (!ParseHttpUrl(base).ok()) return Denied("AWS_EC2_METADATA_SERVICE_ENDPOINT is not an http or https URL");
 
-  using Clock = std::chrono::steady_clock;
-  const auto begin = Clock::now();
+  const Stopwatch watch;
   const auto ask = [&](const char* method, const std::string& path, HttpHeaders headers) -> Result<Bytes> {
-    HttpRequest request{.method = method, .url = base + path, .headers = std::move(headers)};
-    request.max_answer = kMaxAnswer;
-    request.timeout = kInstanceSeconds - std::chrono::duration<double>(Clock::now() - begin).count();
-    if (request.timeout < 0.001) return Error{ErrorKind::kTransient, "no answer within a second"};
-    return BodyOf(send(request));
+    const double left = kInstanceSeconds - watch.seconds();
+    if (left < 0.001) return Error{ErrorKind::kTransient, "no answer within a second"};
+    return BodyOf(send({.method = method,
+                        .url = base + path,
+                        .headers = std::move(headers),
+                        .max_answer = kMaxAnswer,
+                        .timeout = left}));
   };
   const auto find = [&]() -> Result<Credentials> {
     WD_ASSIGN(const Bytes token, ask("PUT", "/latest/api/token", {{"X-aws-ec2-metadata-token-ttl-seconds", "21600"}}));

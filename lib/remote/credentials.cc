@@ -50,15 +50,14 @@ Result<Credentials> CredentialChain::Find() {
   WD_ASSIGN(found, FromInstance(send_, environment_, &why));
   if (found) return *found;
 
-  Error error{ErrorKind::kDenied, "no credentials for S3: none in the environment (AWS_ACCESS_KEY_ID), in profile '" +
-                                      profile.name + "' of '" + profile.credentials_path + "' and '" +
-                                      profile.config_path +
-                                      "', from web identity (AWS_WEB_IDENTITY_TOKEN_FILE), from a container "
-                                      "(AWS_CONTAINER_CREDENTIALS_FULL_URI) or from instance metadata (" +
-                                      why + ")"};
-  error.hint =
-      "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or AWS_PROFILE, or WDELTA_S3_ANONYMOUS=1 for a public bucket";
-  return error;
+  return Error{
+      ErrorKind::kDenied,
+      "no credentials for S3: none in the environment (AWS_ACCESS_KEY_ID), in profile '" + profile.name + "' of '" +
+          profile.credentials_path + "' and '" + profile.config_path +
+          "', from web identity (AWS_WEB_IDENTITY_TOKEN_FILE), from a container "
+          "(AWS_CONTAINER_CREDENTIALS_FULL_URI) or from instance metadata (" +
+          why + ")",
+      "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or AWS_PROFILE, or WDELTA_S3_ANONYMOUS=1 for a public bucket"};
 }
 
 }  // namespace wdelta

@@ -1,5 +1,3 @@
-#include "remote/folder_remote.h"
-
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -11,10 +9,10 @@
 #include <set>
 
 #include "core/file.h"
-#include "remote/file_url.h"
 #include "remote/folder_tree.h"
+#include "remote/http_text.h"
 #include "remote/remote_key.h"
-#include "remote/replace_lock.h"
+#include "remote/stores.h"
 #include "remote/temporary_object.h"
 
 namespace wdelta {
@@ -63,15 +61,11 @@ class FolderRemote final : public Remote {
 };
 
 Error FolderRemote::NoSuchObject(const std::string& key) const {
-  Error error{ErrorKind::kNotFound, "no object '" + key + "' in '" + url_ + "'"};
-  error.path = PathOf(key);
-  return error;
+  return Error{ErrorKind::kNotFound, "no object '" + key + "' in '" + url_ + "'"}.At(PathOf(key));
 }
 
 Error FolderRemote::InTheWay(const std::string& key, const char* what) const {
-  Error error{ErrorKind::kRefused, "'" + PathOf(key) + "' is " + what + ", not an object"};
-  error.path = PathOf(key);
-  return error;
+  return Error{ErrorKind::kRefused, "'" + PathOf(key) + "' is " + what + ", not an object"}.At(PathOf(key));
 }
 
 Result<ObjectPiece> FolderRemote::Read(const std::string& key, uint64_t offset, uint64_t length,
@@ -94,11 +88,9 @@ Result<ObjectPiece> FolderRemote::Read(const std::string& key, uint64_t offset, 
   ObjectPiece piece;
   piece.size = static_cast<uint64_t>(status.st_size);
   piece.etag = EtagOf(status);
-  if (!etag.empty() && etag != piece.etag) {
-    Error error{ErrorKind::kConflict, "object '" + key + "' in '" + url_ + "' changed while it was read"};
-    error.path = PathOf(key);
-    return error;
-  }
+  if (!etag.empty() && etag != piece.etag)
+    return Error{ErrorKind::kConflict, "object '" + key + "' in '" + url_ + "' changed while it was read"}.At(
+        PathOf(key));
   if (offset >= piece.size) return piece;
   piece.bytes.resize(std::min(length, piece.size - offset));
   for (size_t done = 0; done < piece.bytes.size();) {
@@ -162,11 +154,9 @@ Result<WriteResult> FolderRemote::Write(const std::string& key, const ByteSource
   WD_TRY(CreateRoot());
   auto found =
       FindPlace(root_, key, [this](const Descriptor& holder, const std::string& way) { return SyncOnce(holder, way); });
-  if (!found.ok() && found.error().kind == ErrorKind::kNotFound) {
-    Error error{ErrorKind::kRefused, "cannot create '" + PathOf(key) + "': a file is where a folder should be"};
-    error.path = PathOf(key);
-    return error;
-  }
+  if (!found.ok() && found.error().kind == ErrorKind::kNotFound)
+    return Error{ErrorKind::kRefused, "cannot create '" + PathOf(key) + "': a file is where a folder should be"}.At(
+        PathOf(key));
   if (!found.ok()) return found.TakeError();
   const Place& place = *found;
   if (rule == WriteRule::kIfAbsent) {  // spares the bytes
@@ -230,10 +220,9 @@ Result<WriteResult> FolderRemote::Link(const Temporary& file, const Place& place
       return WriteResult::kWritten;
     errno_value = errno;
     if (errno_value == EINVAL || errno_value == ENOSYS || errno_value == EOPNOTSUPP) {
-      Error error{ErrorKind::kRefused,
-                  "the file system of '" + root_ + "' cannot create a file only if it is absent (link, renameat2)"};
-      error.path = PathOf(key);
-      return error;
+      return Error{ErrorKind::kRefused,
+                   "the file system of '" + root_ + "' cannot create a file only if it is absent (link, renameat2)"}
+          .At(PathOf(key));
     }
   }
   if (errno_value == EEXIST) return Exists(place, key);
@@ -280,6 +269,25 @@ Result<> FolderRemote::Remove(const std::string& key) {  // after a stop, too: t
 }
 
 }  // namespace
+
+Result<std::string> PathOfFileUrl(const std::string& url) {
+  constexpr std::string_view kScheme = "file://";
+  const auto wrong = [&](const std::string& why) {
+    return Error{ErrorKind::kUsage, "'" + url + "' " + why, "write file:///absolute/path"};
+  };
+  if (!url.starts_with(kScheme)) return wrong("is not a file:// URL");
+  const std::string_view rest = std::string_view(url).substr(kScheme.size());
+  const size_t slash = rest.find('/');
+  const std::string_view host = rest.substr(0, slash);
+  if (!host.empty() && host != "localhost") return wrong("has a host or a relative path, which file:// cannot have");
+  if (slash == std::string_view::npos) return wrong("has no path");
+  std::optional<std::string> path = PercentDecode(rest.substr(slash), /*plus_is_space=*/false);
+  if (!path) return wrong("has a '%' without two hexadecimal digits after it");
+  if (path->find('\0') != std::string::npos) return wrong("has a zero byte in its path");
+  while (path->size() > 1 && path->back() == '/') path->pop_back();
+  if (*path == "/") return wrong("names no folder");
+  return *path;
+}
 
 Result<std::unique_ptr<Remote>> OpenFolderRemote(const std::string& url, const StopToken& stop) {
   WD_ASSIGN(std::string root, PathOfFileUrl(url));

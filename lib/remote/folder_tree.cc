@@ -44,14 +44,39 @@ Result<Descriptor> Enter(const Descriptor& folder, const std::string& name, cons
   struct stat status;
   if ((errno_value == ENOTDIR || errno_value == ELOOP) &&
       fstatat(folder.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(status.st_mode)) {
-    Error error{ErrorKind::kRefused, "'" + path + "' is a symbolic link, which is not followed inside a remote"};
-    error.path = path;
-    return error;
+    return Error{ErrorKind::kRefused, "'" + path + "' is a symbolic link, which is not followed inside a remote"}.At(
+        path);
   }
   return FolderError("open", path, errno_value);
 }
 
 }  // namespace
+
+Result<std::vector<std::string>> NamesIn(const Descriptor& folder, const std::string& path) {
+  const int copy = fcntl(folder.get(), F_DUPFD_CLOEXEC, 0);
+  DIR* stream = copy >= 0 ? fdopendir(copy) : nullptr;
+  if (!stream) {
+    const int errno_value = errno;
+    if (copy >= 0) close(copy);
+    return FolderError("read", path, errno_value);
+  }
+  std::vector<std::string> names;
+  errno = 0;
+  while (const dirent* entry = readdir(stream)) {
+    std::string name = entry->d_name;
+    unsigned char type = entry->d_type;
+    struct stat status;
+    if (type == DT_UNKNOWN && fstatat(folder.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0)
+      type = static_cast<unsigned char>(IFTODT(status.st_mode));
+    if (type == DT_DIR) name += '/';
+    if (type == DT_DIR || type == DT_REG) names.push_back(std::move(name));
+    errno = 0;
+  }
+  const int errno_value = errno;
+  closedir(stream);
+  if (errno_value) return FolderError("read", path, errno_value);
+  return names;
+}
 
 Result<Place> FindPlace(const std::string& root, std::string_view key, const OnWay& made) {
   WD_ASSIGN(Descriptor folder, OpenRoot(root));
@@ -113,30 +138,8 @@ class Lister {
   // The names in a folder that may lead to wanted keys, those of folders with a slash at their end. Every key below the
   // folder "a" begins with "a/", so that in this order "a-b" and "a.b" come before what is in "a", and "ab" after it.
   Result<std::vector<std::string>> SortedNames(const Descriptor& folder, const std::string& way) {
-    const int copy = fcntl(folder.get(), F_DUPFD_CLOEXEC, 0);
-    DIR* stream = copy >= 0 ? fdopendir(copy) : nullptr;
-    if (!stream) {
-      const int errno_value = errno;
-      if (copy >= 0) close(copy);
-      return FolderError("read", root_ + "/" + way, errno_value);
-    }
-    std::vector<std::string> names;
-    errno = 0;
-    while (const dirent* entry = readdir(stream)) {
-      std::string name = entry->d_name;
-      unsigned char type = entry->d_type;
-      if (type == DT_UNKNOWN) {
-        struct stat status;
-        if (fstatat(folder.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0)
-          type = S_ISDIR(status.st_mode) ? DT_DIR : S_ISREG(status.st_mode) ? DT_REG : DT_LNK;
-      }
-      if (type == DT_DIR) name += '/';
-      if ((type == DT_DIR || type == DT_REG) && Wanted(way + name)) names.push_back(std::move(name));
-      errno = 0;
-    }
-    const int errno_value = errno;
-    closedir(stream);
-    if (errno_value) return FolderError("read", root_ + "/" + way, errno_value);
+    WD_ASSIGN(std::vector<std::string> names, NamesIn(folder, root_ + "/" + way));
+    std::erase_if(names, [&](const std::string& name) { return !Wanted(way + name); });
     std::sort(names.begin(), names.end());
     return names;
   }

@@ -47,6 +47,9 @@ Result<Place> FindPlace(const std::string& root, std::string_view key, const OnW
 // What is at a name, links not followed; false if nothing is.
 Result<bool> Look(const Descriptor& folder, const std::string& name, const std::string& path, struct stat* status);
 
+// The names in a folder, those of folders with a slash at their end, without what is neither a file nor a folder.
+Result<std::vector<std::string>> NamesIn(const Descriptor& folder, const std::string& path);
+
 // Up to `limit` objects below the folder, in the order of their keys; `more` as in ObjectPage. Hidden names, and names
 // that no key can have, are passed over.
 Result<ObjectPage> ListBelow(const std::string& root, const std::string& prefix, const std::string& after,

@@ -120,10 +120,7 @@ size_t OnHeader(Transfer& transfer, char* data, size_t length) {
   if (line == "\r\n" || line == "\n") transfer.head_ended = true;
   const size_t colon = line.find(':');
   if (colon == std::string_view::npos) return length;
-  std::string name(line.substr(0, colon));
-  for (char& c : name) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
+  std::string name = Lower(line.substr(0, colon));
   line.remove_prefix(colon + 1);
   const size_t first = line.find_first_not_of(" \t\r\n");
   line = first == std::string_view::npos ? std::string_view() : line.substr(first);
@@ -266,7 +263,7 @@ HttpClient::~HttpClient() = default;
 Result<HttpAnswer> HttpClient::Send(const HttpRequest& request) {
   if (!request.past_stop) WD_TRY(pool_->stop.Check());
   if (!request.url.starts_with("http://") && !request.url.starts_with("https://"))
-    return Error{ErrorKind::kUsage, "'" + UrlForPeople(request.url) + "' is no URL for http or https"};
+    return Error{ErrorKind::kUsage, "'" + UrlForPeople(request.url) + "' is not an http or https URL"};
   CURL* handle = pool_->Borrow();
   if (!handle) return Error{ErrorKind::kLocalIo, "libcurl cannot start"};
   const std::unique_ptr<CURL, std::function<void(CURL*)>> owner(handle, [&](CURL* used) { pool_->GiveBack(used); });

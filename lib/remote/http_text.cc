@@ -13,24 +13,9 @@ namespace wdelta {
 
 namespace {
 
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
-}
-
 bool IsPlain(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
          c == '_' || c == '~';
-}
-
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
 }
 
 Error BadUrl(std::string_view why) {
@@ -144,12 +129,12 @@ std::string PercentEncode(std::string_view text, bool keep_slash) {
   return encoded;
 }
 
-std::optional<std::string> PercentDecode(std::string_view text) {
+std::optional<std::string> PercentDecode(std::string_view text, bool plus_is_space) {
   std::string decoded;
   decoded.reserve(text.size());
   for (size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '%') {
-      decoded.push_back(text[i] == '+' ? ' ' : text[i]);
+      decoded.push_back(plus_is_space && text[i] == '+' ? ' ' : text[i]);
       continue;
     }
     if (text.size() - i < 3) return std::nullopt;

@@ -34,8 +34,8 @@ bool IsLoopback(std::string_view host);
 
 // Everything but letters, digits and "-._~" (and '/' where `keep_slash`) as %XX in upper case: the form that is signed.
 std::string PercentEncode(std::string_view text, bool keep_slash);
-// Undoes it, '+' as a space too (that is how stores encode keys in a listing). nullopt: a % without two hex digits.
-std::optional<std::string> PercentDecode(std::string_view text);
+// Undoes it, '+' as a space too, which is how stores encode keys in a listing. nullopt: a % without two hex digits.
+std::optional<std::string> PercentDecode(std::string_view text, bool plus_is_space = true);
 
 // "Fri, 24 May 2013 00:00:00 GMT" as seconds since 1970.
 std::optional<int64_t> ParseHttpDate(std::string_view text);

@@ -1,5 +1,3 @@
-#include "remote/mirror_remote.h"
-
 #include <algorithm>
 
 #include "remote/http_client.h"
@@ -7,6 +5,7 @@
 #include "remote/ranged_answer.h"
 #include "remote/redirect.h"
 #include "remote/remote_key.h"
+#include "remote/stores.h"
 
 namespace wdelta {
 

@@ -1,10 +1,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "remote/folder_remote.h"
-#include "remote/mirror_remote.h"
 #include "remote/retry.h"
-#include "remote/s3_remote.h"
+#include "remote/stores.h"
 
 namespace wdelta {
 

@@ -83,12 +83,10 @@ Result<ObjectPiece> RetryingRemote::ReadOnce(const std::string& key, uint64_t of
   WD_ASSIGN(ObjectPiece piece, inner_->Read(key, offset, length, etag));
   const uint64_t expected = offset < piece.size ? std::min(length, piece.size - offset) : 0;
   if (piece.bytes.size() == expected) return piece;
-  Error error{ErrorKind::kTransient, "object '" + key + "' in '" + url() + "' came with " +
-                                         std::to_string(piece.bytes.size()) + " bytes, expected " +
-                                         std::to_string(expected)};
-  error.expected = std::to_string(expected) + " bytes";
-  error.found = std::to_string(piece.bytes.size()) + " bytes";
-  return error;
+  return Error{ErrorKind::kTransient, "object '" + key + "' in '" + url() + "' came with " +
+                                          std::to_string(piece.bytes.size()) + " bytes, expected " +
+                                          std::to_string(expected)}
+      .Compared(std::to_string(expected) + " bytes", std::to_string(piece.bytes.size()) + " bytes");
 }
 
 // Whether the object is what `source` says, and the version of what was `seen` there; kNotFound if there is none.

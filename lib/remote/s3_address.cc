@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kHuggingFaceEndpoint = "https://s3.hf.co";
 
 Error BadAddress(std::string_view url, std::string_view why) {
-  return Error{ErrorKind::kUsage, "'" + Shorten(TerminalText(url)) + "' is no remote: " + std::string(why)};
+  return Error{ErrorKind::kUsage, "'" + Shorten(TerminalText(url)) + "' is not a remote: " + std::string(why)};
 }
 
 bool IsLowerOrDigit(char c) {
@@ -105,7 +105,7 @@ Result<S3Address> ParseS3Address(std::string_view url, const S3Place& place) {
   if (!rest.empty()) address.prefix = std::string(rest) + "/";
 
   if (!place.region.empty() && !IsRegionName(place.region))
-    return Error{ErrorKind::kUsage, "'" + Shorten(TerminalText(place.region)) + "' is no name of a region"};
+    return Error{ErrorKind::kUsage, "'" + Shorten(TerminalText(place.region)) + "' is not the name of a region"};
   if (endpoint.empty()) {
     address.by_region = true;
     address.in_host = place.bucket != BucketPlace::kPath && FitsHostName(address.bucket);

@@ -32,12 +32,8 @@ class Upload {
       : session_(session), key_(key), source_(source), part_size_(PartSize(source.size())) {}
 
   Result<> Begin(const TextPairs& headers) {
-    S3Call call;
-    call.method = "POST";
-    call.key = key_;
-    call.query = {{"uploads", ""}};
-    call.headers = headers;
-    WD_ASSIGN(const HttpAnswer answer, session_.Send(call));
+    WD_ASSIGN(const HttpAnswer answer,
+              session_.Send({.method = "POST", .key = key_, .query = {{"uploads", ""}}, .headers = headers}));
     if (answer.status != 200) return session_.Explain(answer, key_);
     WD_ASSIGN(id_, ReadS3Text(answer.body, "InitiateMultipartUploadResult/UploadId"));
     return {};
@@ -56,27 +52,23 @@ class Upload {
   }
 
   Result<bool> Complete(bool only_if_absent) {
-    std::string list =
-        "<CompleteMultipartUpload "
-        "xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">";
+    std::string list = "<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">";
     for (size_t i = 0; i < etags_.size(); ++i)
       list += "<Part><PartNumber>" + std::to_string(i + 1) + "</PartNumber><ETag>" + XmlEscape(etags_[i]) +
               "</ETag></Part>";
     list += "</CompleteMultipartUpload>";
     const MemorySource body(AsBytes(list));
-    S3Call call;
-    call.method = "POST";
-    call.key = key_;
-    call.query = {{"uploadId", id_}};
-    call.headers = {{"Content-Type", "application/xml"}};
+    S3Call call{.method = "POST",
+                .key = key_,
+                .query = {{"uploadId", id_}},
+                .headers = {{"Content-Type", "application/xml"}},
+                .body = &body,
+                .once = only_if_absent};
     if (only_if_absent) call.headers.emplace_back("If-None-Match", "*");
-    call.body = &body;
-    call.once = only_if_absent;
     WD_ASSIGN(const HttpAnswer answer, session_.Send(call));
     if (answer.status == 412 && only_if_absent) return false;
     if (answer.status != 200) return session_.Explain(answer, key_);
-    // A store that takes long says 200 before it knows the outcome, and the
-    // outcome afterwards.
+    // A store that takes long says 200 before it knows the outcome, and the outcome afterwards.
     const Result<std::string> etag = ReadS3Text(answer.body, "CompleteMultipartUploadResult/ETag");
     if (etag.ok()) return true;
     const std::optional<S3Error> late = ReadS3Error(answer.body);
@@ -88,12 +80,8 @@ class Upload {
 
   // The store keeps parts of an upload that is never completed, and bills them, until this is said.
   void Abort() {
-    S3Call call;
-    call.method = "DELETE";
-    call.key = key_;
-    call.query = {{"uploadId", id_}};
-    call.past_stop = true;
-    static_cast<void>(session_.Send(call));
+    static_cast<void>(
+        session_.Send({.method = "DELETE", .key = key_, .query = {{"uploadId", id_}}, .past_stop = true}));
   }
 
  private:
@@ -113,12 +101,8 @@ class Upload {
   }
 
   Result<std::string> TrySendPart(uint64_t index, const ByteSource& part) {
-    S3Call call;
-    call.method = "PUT";
-    call.key = key_;
-    call.query = {{"partNumber", std::to_string(index + 1)}, {"uploadId", id_}};
-    call.body = &part;
-    WD_ASSIGN(const HttpAnswer answer, session_.Send(call));
+    const TextPairs query = {{"partNumber", std::to_string(index + 1)}, {"uploadId", id_}};
+    WD_ASSIGN(const HttpAnswer answer, session_.Send({.method = "PUT", .key = key_, .query = query, .body = &part}));
     if (answer.status != 200) return session_.Explain(answer, key_);
     const std::string* etag = answer.Header("etag");
     if (!etag) return Error{ErrorKind::kIntegrity, "the store took a part of '" + key_ + "' and gave no ETag for it"};

@@ -1,5 +1,3 @@
-#include "remote/s3_remote.h"
-
 #include <algorithm>
 
 #include "core/text.h"
@@ -8,13 +6,13 @@
 #include "remote/s3_multipart.h"
 #include "remote/s3_session.h"
 #include "remote/s3_xml.h"
+#include "remote/stores.h"
 
 namespace wdelta {
 
 namespace {
 
-constexpr uint64_t kMaxListing = 8 << 20;  // a thousand keys of a thousand bytes,
-                                           // each byte encoded as three, and more
+constexpr uint64_t kMaxListing = 8 << 20;  // a thousand keys of a thousand bytes, each encoded as three, and more
 
 // The headers that ask the store to encrypt, from the environment.
 Result<TextPairs> EncryptionHeaders(const Environment& environment) {
@@ -45,11 +43,8 @@ class S3Remote final : public Remote {
     length = std::min(length, UINT64_MAX - offset);
     const bool has_etags = !session_.address().hugging_face;
     if (length > 0) {
-      S3Call call;
-      call.key = key;
-      call.headers = {{"Range", RangeHeader(offset, length)}};
+      S3Call call{.key = key, .headers = {{"Range", RangeHeader(offset, length)}}, .keep = ByteRange{offset, length}};
       if (!etag.empty() && has_etags) call.headers.emplace_back("If-Match", etag);
-      call.keep = ByteRange{offset, length};
       call.max_answer = std::max(call.max_answer, length);
       WD_ASSIGN(HttpAnswer answer, session_.Send(call));
       if (answer.status == 412) return Changed(key);
@@ -62,8 +57,7 @@ class S3Remote final : public Remote {
       }
       if (answer.status != 416) return session_.Explain(answer, key);
     }
-    // Nothing was asked for, or the object ends before: all that is left to
-    // tell is how long it is.
+    // Nothing was asked for, or the object ends before: all that is left to tell is how long it is.
     WD_ASSIGN(const std::optional<Head> head, AskHead(key));
     if (!head) return Error{ErrorKind::kNotFound, "no object '" + url() + "/" + key + "'"};
     if (length > 0 && offset < head->info.size)
@@ -102,25 +96,19 @@ class S3Remote final : public Remote {
     WD_TRY(CheckKeyPrefix(prefix));
     if (limit < 1 || limit > 1000) return Error{ErrorKind::kUsage, "a page of a listing has 1 to 1000 objects"};
     const std::string& root = session_.address().prefix;
-    S3Call call;
-    call.query = {
+    TextPairs query = {
         {"list-type", "2"}, {"encoding-type", "url"}, {"prefix", root + prefix}, {"max-keys", std::to_string(limit)}};
-    if (!after.empty()) call.query.emplace_back("start-after", root + after);
-    call.max_answer = kMaxListing;
-    WD_ASSIGN(const HttpAnswer answer, session_.Send(call));
+    if (!after.empty()) query.emplace_back("start-after", root + after);
+    WD_ASSIGN(const HttpAnswer answer, session_.Send({.query = query, .max_answer = kMaxListing}));
     if (answer.status != 200) return session_.Explain(answer, std::nullopt);
     Result<S3Listing> parsed = ReadS3Listing(answer.body);
-    if (!parsed.ok()) {  // cut, damaged, or from something in between: the next answer may be the store's
-      auto error = parsed.TakeError();
-      error->kind = ErrorKind::kTransient;
-      return error;
-    }
-    S3Listing listing = std::move(*parsed);
+    // Cut, damaged, or from something in between: the next answer may be the store's.
+    if (!parsed.ok()) return Error{ErrorKind::kTransient, parsed.error().message};
     ObjectPage page;
-    page.more = listing.more;
+    page.more = parsed->more;
     const std::string* date = answer.Header("date");
     page.now = date ? ParseHttpDate(*date).value_or(0) : 0;
-    for (ObjectInfo& object : listing.objects) {
+    for (ObjectInfo& object : parsed->objects) {
       if (!object.key.starts_with(root + prefix))
         return Error{ErrorKind::kIntegrity, "the listing of '" + url() + "' has a key outside of what was asked for"};
       object.key.erase(0, root.size());
@@ -136,11 +124,8 @@ class S3Remote final : public Remote {
 
   Result<> Remove(const std::string& key) override {
     WD_TRY(CheckKey(key));
-    S3Call call;
-    call.method = "DELETE";
-    call.key = key;
-    call.past_stop = session_.stop().requested();  // a removal after a stop tidies up
-    WD_ASSIGN(const HttpAnswer answer, session_.Send(call));
+    const bool tidies_up = session_.stop().requested();
+    WD_ASSIGN(const HttpAnswer answer, session_.Send({.method = "DELETE", .key = key, .past_stop = tidies_up}));
     if (answer.status == 200 || answer.status == 204) return {};
     Error error = session_.Explain(answer, key);
     const std::optional<S3Error> details = ReadS3Error(answer.body);
@@ -164,13 +149,8 @@ class S3Remote final : public Remote {
   }
 
   Result<HttpAnswer> Put(const std::string& key, const ByteSource& source, const TextPairs& condition) {
-    S3Call call;
-    call.method = "PUT";
-    call.key = key;
-    call.headers = encryption_;
+    S3Call call{.method = "PUT", .key = key, .headers = encryption_, .body = &source, .once = !condition.empty()};
     call.headers.insert(call.headers.end(), condition.begin(), condition.end());
-    call.body = &source;
-    call.once = !condition.empty();
     WD_ASSIGN(HttpAnswer answer, session_.Send(call));
     if (answer.status == 200 && !answer.Header("etag")) return NotFromStore(key);
     return answer;
@@ -200,10 +180,7 @@ class S3Remote final : public Remote {
   }
 
   Result<std::optional<Head>> AskHead(const std::string& key) {
-    S3Call call;
-    call.method = "HEAD";
-    call.key = key;
-    WD_ASSIGN(const HttpAnswer answer, session_.Send(call));
+    WD_ASSIGN(const HttpAnswer answer, session_.Send({.method = "HEAD", .key = key}));
     if (answer.status == 404) return std::optional<Head>();
     if (answer.status != 200) return session_.Explain(answer, key);
     WD_ASSIGN(ObjectInfo info, InfoOf(answer, url() + "/" + key));

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <ctime>
 
 #include "core/digest.h"
@@ -14,8 +15,7 @@ namespace wdelta {
 
 namespace {
 
-// Whether the user has the token that opens everything of Hugging Face except
-// this gateway.
+// Whether the user has the token that opens everything of Hugging Face except this gateway.
 bool HasHuggingFaceToken(const Environment& environment) {
   if (!environment.Get("HF_TOKEN").empty() || !environment.Get("HUGGING_FACE_HUB_TOKEN").empty()) return true;
   std::string path = environment.Get("HF_TOKEN_PATH");
@@ -32,9 +32,7 @@ bool HasHuggingFaceToken(const Environment& environment) {
 }
 
 bool IsOneOf(const std::string& text, std::initializer_list<std::string_view> names) {
-  for (const std::string_view name : names)
-    if (text == name) return true;
-  return false;
+  return std::ranges::find(names, text) != names.end();
 }
 
 bool IsAboutExpiry(const std::string& code) {
@@ -83,10 +81,8 @@ Result<Credentials> S3Session::GetCredentials() {
       HasHuggingFaceToken(environment_))
     return Error{ErrorKind::kDenied,
                  "no S3 credentials for '" + first_address_.url +
-                     "': there is a Hugging Face token, but that does not open the S3 "
-                     "gateway of buckets",
-                 "Generate S3 credentials from an access token in the settings at "
-                 "huggingface.co, and set "
+                     "': there is a Hugging Face token, but that does not open the S3 gateway of buckets",
+                 "Generate S3 credentials from an access token in the settings at huggingface.co, and set "
                  "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile, to them."};
   return credentials;
 }
@@ -96,28 +92,27 @@ Result<HttpRequest> S3Session::Build(const S3Call& call, const State& state) {
   const S3Address& address = state.address;
   const std::string path = call.key ? address.ObjectPath(*call.key) : address.BucketPath();
   const std::string query = CanonicalQuery(call.query);
-  HttpRequest request;
-  request.method = call.method;
-  request.url = address.endpoint.scheme + "://" + address.Host() + path + (query.empty() ? "" : "?" + query);
-  request.headers = call.headers;
-  request.body = call.body;
-  request.max_answer = call.max_answer;
-  request.keep = call.keep;
-  request.once = call.once;
-  request.past_stop = call.past_stop;
-  if (call.past_stop) request.timeout = 3;
+  HttpRequest request{
+      .method = call.method,
+      .url = address.endpoint.scheme + "://" + address.Host() + path + (query.empty() ? "" : "?" + query),
+      .headers = call.headers,
+      .body = call.body,
+      .max_answer = call.max_answer,
+      .timeout = call.past_stop ? 3.0 : 0.0,
+      .keep = call.keep,
+      .once = call.once,
+      .past_stop = call.past_stop};
   if (credentials.anonymous) return request;
-  SigningInput input;
-  input.method = call.method;
-  input.host = address.Host();
-  input.path = path;
-  input.query = call.query;
-  input.headers = call.headers;
   const MemorySource nothing({});
   WD_ASSIGN(const Sha256Digest payload, DigestSource(call.body ? *call.body : nothing, stop_));
-  input.payload_hash = Hex(payload);
-  input.time = std::time(nullptr) + state.clock_offset;
-  input.region = address.region;
+  const SigningInput input{.method = call.method,
+                           .host = address.Host(),
+                           .path = path,
+                           .query = call.query,
+                           .headers = call.headers,
+                           .payload_hash = Hex(payload),
+                           .time = std::time(nullptr) + state.clock_offset,
+                           .region = address.region};
   const SigningKey key{credentials.access_key, credentials.secret_key, credentials.session_token};
   for (auto& header : Sign(input, key)) request.headers.push_back(std::move(header));
   return request;
@@ -136,8 +131,7 @@ Result<HttpAnswer> S3Session::Send(const S3Call& call) {
     WD_ASSIGN(const bool again, Mend(call, state, answer, asked_at, &mended));
     if (again) continue;
     if (call.method != "HEAD" || mended.head || (answer.status != 400 && answer.status != 403)) return answer;
-    // An answer to HEAD cannot say why. A GET of one byte can, and is mended on
-    // the way if that is possible.
+    // An answer to HEAD cannot say why. A GET of one byte can, and is mended on the way if that is possible.
     mended.head = true;
     S3Call why = call;
     why.method = "GET";
@@ -211,9 +205,7 @@ Error S3Session::Explain(const HttpAnswer& answer, const std::optional<std::stri
   const std::lock_guard lock(mutex_);
   error.message += " (credentials: " + credentials_source_ + ")";
   if (details.code == "AccessDenied" && key)
-    error.hint =
-        "Stores also answer this for an object that is not there, "
-        "where the keys may not list the bucket.";
+    error.hint = "Stores also answer this for an object that is not there, where the keys may not list the bucket.";
   if (details.code == "SignatureDoesNotMatch") error.hint = "Check the secret key, and that the region is right.";
   return error;
 }

@@ -1,6 +1,5 @@
-// Signed requests to one bucket. What a store can complain about and a client
-// can mend by itself is mended here, each once for a request: a clock that is
-// off, keys that have expired, a bucket that lives in another region.
+// Signed requests to one bucket. What a store can complain about and a client can mend by itself is mended here, each
+// once for a request: a clock that is off, keys that have expired, a bucket that lives in another region.
 #pragma once
 
 #include <memory>
@@ -33,8 +32,7 @@ class S3Session {
  public:
   S3Session(S3Address address, const TransferOptions& options, const Context& context);
 
-  // Any status is an answer. A GET from Hugging Face is followed to where its
-  // bytes are.
+  // Any status is an answer. A GET from Hugging Face is followed to where its bytes are.
   Result<HttpAnswer> Send(const S3Call& call);
 
   // What went wrong, for an answer that is not a success. `key` as in S3Call.

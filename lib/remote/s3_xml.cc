@@ -1,5 +1,6 @@
 #include "remote/s3_xml.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "core/text.h"
@@ -22,29 +23,15 @@ bool IsSpace(char c) {
   return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-void AppendUtf8(uint32_t code, std::string* out) {
-  const auto put = [out](uint32_t byte) { out->push_back(static_cast<char>(byte)); };
-  if (code < 0x80) return put(code);
-  if (code < 0x800) {
-    put(0xc0 | code >> 6);
-  } else if (code < 0x10000) {
-    put(0xe0 | code >> 12);
-    put(0x80 | (code >> 6 & 0x3f));
-  } else {
-    put(0xf0 | code >> 18);
-    put(0x80 | (code >> 12 & 0x3f));
-    put(0x80 | (code >> 6 & 0x3f));
-  }
-  put(0x80 | (code & 0x3f));
-}
+// The characters with entities of their own; the last needs none in a text.
+constexpr std::pair<char, std::string_view> kEntities[] = {
+    {'&', "amp"}, {'<', "lt"}, {'>', "gt"}, {'"', "quot"}, {'\'', "apos"}};
 
 // Appends what "&name;" stands for.
 bool AppendEntity(std::string_view name, std::string* out) {
-  if (name == "amp") return out->push_back('&'), true;
-  if (name == "lt") return out->push_back('<'), true;
-  if (name == "gt") return out->push_back('>'), true;
-  if (name == "quot") return out->push_back('"'), true;
-  if (name == "apos") return out->push_back('\''), true;
+  for (const auto& [character, entity] : kEntities) {
+    if (name == entity) return out->push_back(character), true;
+  }
   if (!name.starts_with('#')) return false;
   name.remove_prefix(1);
   const int base = name.starts_with('x') ? 16 : 10;
@@ -247,21 +234,11 @@ std::optional<S3Error> ReadS3Error(ByteSpan document) {
 std::string XmlEscape(std::string_view text) {
   std::string escaped;
   for (const char c : text) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      default:
-        escaped += c;
+    const auto* entity = std::ranges::find(kEntities, c, &std::pair<char, std::string_view>::first);
+    if (entity == std::end(kEntities) || c == '\'') {
+      escaped += c;
+    } else {
+      escaped.append("&").append(entity->second).append(";");
     }
   }
   return escaped;

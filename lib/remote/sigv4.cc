@@ -4,6 +4,7 @@
 #include <ctime>
 
 #include "core/digest.h"
+#include "core/text.h"
 #include "remote/http_text.h"
 
 namespace wdelta {
@@ -34,14 +35,6 @@ std::string Trimmed(std::string_view value) {
   return trimmed;
 }
 
-std::string LowerName(std::string_view name) {
-  std::string lower(name);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
-}
-
 }  // namespace
 
 std::string CanonicalQuery(const TextPairs& query) {
@@ -63,7 +56,7 @@ TextPairs Sign(const SigningInput& input, const SigningKey& key) {
 
   TextPairs headers = {{"host", input.host}};
   for (const TextPairs* from : {&input.headers, const_cast<const TextPairs*>(&added)}) {
-    for (const auto& [name, value] : *from) headers.emplace_back(LowerName(name), Trimmed(value));
+    for (const auto& [name, value] : *from) headers.emplace_back(Lower(name), Trimmed(value));
   }
   std::sort(headers.begin(), headers.end());
   std::string names, lines;

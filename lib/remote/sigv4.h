@@ -18,14 +18,14 @@ struct SigningKey {
 using TextPairs = std::vector<std::pair<std::string, std::string>>;
 
 struct SigningInput {
-  std::string method;
-  std::string host;          // as the Host header has it
-  std::string path;          // encoded, as it is sent
-  TextPairs query;           // not encoded
-  TextPairs headers;         // what else is signed, in any order
-  std::string payload_hash;  // SHA-256 of the body in hex
-  int64_t time = 0;          // seconds since 1970
-  std::string region, service = "s3";
+  std::string method{};
+  std::string host{};          // as the Host header has it
+  std::string path{};          // encoded, as it is sent
+  TextPairs query{};           // not encoded
+  TextPairs headers{};         // what else is signed, in any order
+  std::string payload_hash{};  // SHA-256 of the body in hex
+  int64_t time = 0;            // seconds since 1970
+  std::string region{}, service = "s3";
 };
 
 // The headers to add to the request: x-amz-date, x-amz-content-sha256, x-amz-security-token where there is one, and

@@ -1,24 +1,22 @@
 #include "remote/temporary_object.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <sys/file.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <utility>
-#include <vector>
 
 #include "core/digest.h"
-#include "remote/replace_lock.h"
+#include "core/sleep.h"
 
 namespace wdelta {
 
 namespace {
 
-constexpr size_t kPieceSize = 1 << 20;
 constexpr time_t kLeftoverAge = 24 * 3600;
 
 bool IsInMemory(const Descriptor& file) {
@@ -56,19 +54,18 @@ Result<struct stat> Temporary::Status() const {
 }
 
 Result<> Temporary::Fill(const ByteSource& source, const StopToken& stop) const {
-  Bytes piece(std::min<uint64_t>(source.size(), kPieceSize));
-  for (uint64_t at = 0; at < source.size();) {
-    WD_TRY(stop.Check());
-    const MutableByteSpan part(piece.data(), std::min<uint64_t>(source.size() - at, kPieceSize));
-    WD_TRY(source.ReadAt(at, part));
-    for (ByteSpan rest = part; !rest.empty();) {
+  uint64_t at = 0;
+  const auto write_all = [&](ByteSpan rest) -> Result<> {
+    while (!rest.empty()) {
       const ssize_t put = pwrite(file_.get(), rest.data(), rest.size(), static_cast<off_t>(at));
       if (put < 0 && errno == EINTR) continue;
       if (put < 0) return FolderError("write", path_, errno);
       rest = rest.subspan(static_cast<size_t>(put));
       at += static_cast<uint64_t>(put);
     }
-  }
+    return {};
+  };
+  WD_TRY(ForEachPiece(source, write_all, stop));
   return SyncToDisk(file_, path_);
 }
 
@@ -84,22 +81,45 @@ Result<> Temporary::BeYoungerThan(const struct stat& older) const {
 
 void Temporary::RemoveLeftovers() const {
   const auto now = Status();
-  const int copy = now.ok() ? fcntl(folder_.get(), F_DUPFD_CLOEXEC, 0) : -1;
-  DIR* stream = copy >= 0 ? fdopendir(copy) : nullptr;
-  if (!stream) {
-    if (copy >= 0) close(copy);
-    return;
-  }
-  std::vector<std::string> old;
-  while (const dirent* entry = readdir(stream)) {
+  if (!now.ok()) return;
+  const auto names = NamesIn(folder_, path_);
+  for (const std::string& name : names.ok() ? *names : std::vector<std::string>()) {
     struct stat status;
-    if (entry->d_name == std::string_view(kReplaceLock)) continue;
-    if (fstatat(copy, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(status.st_mode) &&
+    if (name == kReplaceLock) continue;
+    if (fstatat(folder_.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(status.st_mode) &&
         status.st_mtim.tv_sec < now->st_mtim.tv_sec - kLeftoverAge)
-      old.emplace_back(entry->d_name);
+      unlinkat(folder_.get(), name.c_str(), 0);
   }
-  for (const std::string& name : old) unlinkat(copy, name.c_str(), 0);
-  closedir(stream);
+}
+
+namespace {
+
+constexpr double kPoll = 0.001;  // seconds; whoever has the lock has it for less
+
+// Whether the name still leads to the open file. Another process may have tidied up while we waited, and then the next
+// one locks another file of that name.
+Result<bool> IsStillThere(const Descriptor& folder, const Descriptor& file, const std::string& path) {
+  struct stat ours, theirs;
+  if (fstat(file.get(), &ours) != 0) return FolderError("look at", path, errno);
+  WD_ASSIGN(const bool there, Look(folder, kReplaceLock, path, &theirs));
+  return there && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+}
+
+}  // namespace
+
+Result<Descriptor> TakeReplaceLock(const Descriptor& folder, const std::string& path, const StopToken& stop) {
+  const std::string lock_path = path + "/" + kReplaceLock;
+  for (;;) {
+    // For writing, too: a lock on a file server needs that.
+    Descriptor file(openat(folder.get(), kReplaceLock, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666));
+    if (file.get() < 0) return FolderError("open", lock_path, errno);
+    while (flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+      if (errno != EWOULDBLOCK && errno != EINTR) return FolderError("lock", lock_path, errno);
+      WD_TRY(SleepFor(kPoll, stop));
+    }
+    WD_ASSIGN(const bool still_there, IsStillThere(folder, file, lock_path));
+    if (still_there) return file;
+  }
 }
 
 }  // namespace wdelta

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <ctime>
 #include <mutex>
 
 #include "core/sleep.h"
+#include "core/stopwatch.h"
 
 namespace wdelta {
 
@@ -21,24 +21,19 @@ class Throttle {
     double due = 0;
     {
       const std::lock_guard lock(mutex_);
-      const double now = MonotonicSeconds();
+      const double now = watch_.seconds();
       next_ = std::max(next_, now - 0.05) + static_cast<double>(bytes) / rate_;
       due = next_;
     }
     // The transfer itself notices a stop, and may go on to its end all the same.
-    static_cast<void>(SleepFor(due - MonotonicSeconds(), stop_));
+    static_cast<void>(SleepFor(due - watch_.seconds(), stop_));
   }
 
  private:
-  static double MonotonicSeconds() {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-  }
-
   const double rate_;
   const StopToken stop_;
   std::mutex mutex_;
+  const Stopwatch watch_;
   double next_ = 0;
 };
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/glob.h"
+#include "core/path.h"
 
 namespace wdelta {
 

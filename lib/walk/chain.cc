@@ -30,10 +30,9 @@ struct TensorPlan {
 
 Error WrongBlock(const Tensor& tensor, bool has_before) {
   // With nothing below there is nothing that the delta could have been made for: it contradicts itself.
-  Error error{has_before ? ErrorKind::kConflict : ErrorKind::kIntegrity,
-              "tensor '" + std::string(tensor.name) + "' is not what the delta was made for"};
-  error.tensor = tensor.name;
-  return error;
+  return Error{has_before ? ErrorKind::kConflict : ErrorKind::kIntegrity,
+               "tensor '" + std::string(tensor.name) + "' is not what the delta was made for"}
+      .OfTensor(tensor.name);
 }
 
 class Chain final : public ChainTarget {
@@ -91,12 +90,9 @@ class Chain final : public ChainTarget {
     }
     const Sha256Digest found = Fingerprint(digests.result);
     const Sha256Digest& expected = last().index().result.fingerprint;
-    if (found != expected) {
-      Error error{ErrorKind::kConflict, "the result is not what '" + last().path() + "' leads to"};
-      error.expected = Hex(expected);
-      error.found = Hex(found);
-      return error;
-    }
+    if (found != expected)
+      return Error{ErrorKind::kConflict, "the result is not that of '" + last().path() + "'"}.Compared(Hex(expected),
+                                                                                                       Hex(found));
     return true;
   }
   std::unique_ptr<Error> Explain(std::unique_ptr<Error> error, const Context& context) const override {
@@ -141,11 +137,10 @@ class Chain final : public ChainTarget {
       WD_TRY(PatchBlock(scratch.delta, UnitBytes(tensor.dtype), scratch.new_bytes));
       loaded.new_digest = DigestBlock(scratch.new_bytes);
       if (ShortDigest(loaded.new_digest) == place->new_digest) continue;
-      Error error{ErrorKind::kIntegrity, "tensor '" + std::string(tensor.name) + "': block " + std::to_string(number) +
-                                             " of '" + link->delta->path() + "' does not decode to what it should"};
-      error.tensor = tensor.name;
-      error.path = link->delta->path();
-      return error;
+      return Error{ErrorKind::kIntegrity, "tensor '" + std::string(tensor.name) + "': block " + std::to_string(number) +
+                                              " of '" + link->delta->path() + "' does not decode to what it should"}
+          .At(link->delta->path())
+          .OfTensor(tensor.name);
     }
     loaded.new_block = scratch.new_bytes;
     loaded.same = false;
@@ -167,23 +162,19 @@ class Chain final : public ChainTarget {
         break;
       }
     }
-    if (!before_ && !deltas_[0]->index().anchor) {
-      Error error{ErrorKind::kUsage, "'" + deltas_[0]->path() + "' is a delta and needs a base"};
-      error.hint = "name the checkpoint that it was made for first";
-      return error;
-    }
+    if (!before_ && !deltas_[0]->index().anchor)
+      return Error{ErrorKind::kUsage, "'" + deltas_[0]->path() + "' is a delta and needs a base",
+                   "name the checkpoint that it was made for first"};
     for (size_t i = 1; i < deltas_.size(); ++i) {
       const Sha256Digest &needs = deltas_[i]->index().base.fingerprint,
                          &has = deltas_[i - 1]->index().result.fingerprint;
       if (needs == has) continue;
-      Error error{ErrorKind::kNotFound, "a link is missing: '" + deltas_[i]->path() + "' was made for base " +
-                                            Hex(needs).substr(0, 12) + ", '" + deltas_[i - 1]->path() + "' leads to " +
-                                            Hex(has).substr(0, 12)};
-      error.expected = Hex(needs);
-      error.found = Hex(has);
-      error.path = deltas_[i]->path();
-      error.hint = "name all deltas between them, oldest first";
-      return error;
+      return Error{ErrorKind::kNotFound,
+                   "a delta is missing: the base of '" + deltas_[i]->path() + "' is " + Hex(needs).substr(0, 12) +
+                       ", the result of '" + deltas_[i - 1]->path() + "' is " + Hex(has).substr(0, 12),
+                   "name all deltas between them, oldest first"}
+          .At(deltas_[i]->path())
+          .Compared(Hex(needs), Hex(has));
     }
     return {};
   }
@@ -194,10 +185,9 @@ class Chain final : public ChainTarget {
     const bool same_count = index.totals.tensors_total == tensors_.size();
     for (const TensorRecord& record : index.tensors) {
       if (same_count && tensors_[record.ordinal].name == record.name) continue;
-      Error error{ErrorKind::kIntegrity, "the index of '" + last().path() + "' names tensor '" + record.name +
-                                             "' at a place where the headers have another"};
-      error.tensor = record.name;
-      return error;
+      return Error{ErrorKind::kIntegrity, "the index of '" + last().path() + "' names tensor '" + record.name +
+                                              "' at a place where the headers have another"}
+          .OfTensor(record.name);
     }
     return {};
   }
@@ -218,12 +208,11 @@ class Chain final : public ChainTarget {
       if (entry.sha256 == wanted.sha256 && entry.bytes == wanted.bytes) return FileSource{nullptr, candidate};
     }
     const bool is_shard = file < layout().shards.size();
-    Error error{before_ ? ErrorKind::kConflict : ErrorKind::kIntegrity,
-                std::string(is_shard ? "the header of '" : "'") + wanted.path + "' with SHA-256 " +
-                    Hex(wanted.sha256).substr(0, 12) + " is neither in the delta nor in the base"};
-    error.path = wanted.path;
-    error.hint = "use the checkpoint that the delta was made for, with all its files";
-    return error;
+    return Error{before_ ? ErrorKind::kConflict : ErrorKind::kIntegrity,
+                 std::string(is_shard ? "the header of '" : "'") + wanted.path + "' with SHA-256 " +
+                     Hex(wanted.sha256).substr(0, 12) + " is neither in the delta nor in the base",
+                 "use the checkpoint that the delta was made for, with all its files"}
+        .At(wanted.path);
   }
 
   Result<std::shared_ptr<const TensorPlan>> PlanFor(uint32_t index) const {
@@ -249,10 +238,9 @@ class Chain final : public ChainTarget {
       const TensorRecord& record = delta.index().tensors[*found];
       if (record.dtype != tensor.dtype ||
           !std::equal(record.shape.begin(), record.shape.end(), tensor.shape.begin(), tensor.shape.end())) {
-        Error error{ErrorKind::kIntegrity, "tensor '" + record.name + "' has one form in the index of '" +
-                                               delta.path() + "' and another in the header"};
-        error.tensor = record.name;
-        return error;
+        return Error{ErrorKind::kIntegrity, "tensor '" + record.name + "' has one form in the index of '" +
+                                                delta.path() + "' and another in the header"}
+            .OfTensor(record.name);
       }
       WD_ASSIGN(std::vector<BlockPlace> blocks, delta.TensorBlocks(*found));
       plan.links.push_back({&delta, *found, std::move(blocks)});
@@ -284,16 +272,22 @@ Result<std::unique_ptr<ChainTarget>> OpenChain(std::unique_ptr<Target> before,
   return std::unique_ptr<ChainTarget>(std::move(chain));
 }
 
+Result<OpenedTarget> OpenBase(const std::string& base, const std::vector<std::unique_ptr<DeltaReader>>& deltas,
+                              FileChoice files, const Context& context) {
+  if (!deltas.empty()) files = {deltas.back()->index().layout.include, deltas.back()->index().layout.exclude};
+  WD_ASSIGN(Checkpoint checkpoint, Checkpoint::Open(base, files, context.note));
+  OpenedTarget opened;
+  opened.base = std::make_unique<Checkpoint>(std::move(checkpoint));
+  opened.target = SelfTarget(*opened.base);
+  return opened;
+}
+
 Result<OpenedTarget> OpenPacks(const std::string& base, const std::vector<std::string>& packs, const FileChoice& files,
                                Trust trust, const Context& context) {
   WD_ASSIGN(std::vector<std::unique_ptr<DeltaReader>> deltas, OpenDeltas(packs, trust, context));
   OpenedTarget opened;
   if (!base.empty()) {
-    FileChoice choice = files;
-    if (!deltas.empty()) choice = {deltas.back()->index().layout.include, deltas.back()->index().layout.exclude};
-    WD_ASSIGN(Checkpoint checkpoint, Checkpoint::Open(base, choice, context.note));
-    opened.base = std::make_unique<Checkpoint>(std::move(checkpoint));
-    opened.target = SelfTarget(*opened.base);
+    WD_ASSIGN(opened, OpenBase(base, deltas, files, context));
   }
   if (deltas.empty()) return opened;
   for (const std::unique_ptr<DeltaReader>& delta : deltas) opened.delta_bytes += delta->bytes();

@@ -6,7 +6,7 @@
 namespace wdelta {
 
 // Opens the result of applying `deltas`, in this order, to `before`, which may be null if a delta is an anchor. Checks
-// that each delta begins where the one before it ends (kNotFound: a link is missing) and that headers and companions
+// that each delta begins where the one before it ends (kNotFound: a delta is missing) and that headers and companions
 // are all there. Wrong content below shows later, as kConflict from Load or in the digests of the result.
 //
 // A block is found in one of three conditions: it is already what it shall become, it is what some delta of the chain
@@ -24,6 +24,11 @@ Result<std::unique_ptr<ChainTarget>> OpenChain(std::unique_ptr<Target> before,
 // target is the base itself. The last pack says which files belong to the base; without packs `files` does.
 Result<OpenedTarget> OpenPacks(const std::string& base, const std::vector<std::string>& packs, const FileChoice& files,
                                Trust trust, const Context& context);
+
+// A target that is the checkpoint at `base` itself. The last of `deltas`, if there is one, says which files belong to
+// it; else `files` does.
+Result<OpenedTarget> OpenBase(const std::string& base, const std::vector<std::unique_ptr<DeltaReader>>& deltas,
+                              FileChoice files, const Context& context);
 
 // Opens each path as a delta; at most one may be "-".
 Result<std::vector<std::unique_ptr<DeltaReader>>> OpenDeltas(const std::vector<std::string>& paths, Trust trust,

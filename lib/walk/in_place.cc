@@ -15,10 +15,7 @@ namespace wdelta {
 namespace {
 
 Error Refusal(const std::string& path, const std::string& why) {
-  Error error{ErrorKind::kRefused, "'" + path + "' " + why};
-  error.path = path;
-  error.hint = "write a new checkpoint with -o";
-  return error;
+  return Error{ErrorKind::kRefused, "'" + path + "' " + why, "write a new checkpoint with -o"}.At(path);
 }
 
 Result<> RefuseSharedFiles(const Checkpoint& base) {
@@ -173,15 +170,15 @@ Result<> PrepareInPlace(const std::string& path, bool durable, const Context& co
 Result<Rebuilt> PatchInPlace(const OpenedTarget& opened, const std::string& path, bool durable, const Context& context,
                              std::optional<uint64_t> journal_limit) {
   if (!opened.base) {
-    return Error{ErrorKind::kUsage, "'" + path + "' is not a checkpoint that could be patched in place"};
+    return Error{ErrorKind::kUsage, "'" + path + "' is not a checkpoint; only a checkpoint can be patched in place"};
   }
   const Layout &base = opened.base->layout(), &result = opened.target->layout();
   WD_TRY(RefuseSharedFiles(*opened.base));
   if (base.lone_file && (result.file_count() != 1 || result.shards[0].path != kLoneShard)) {
-    Error error{ErrorKind::kRefused, "'" + path + "' is one file, the result is a folder of " +
-                                         std::to_string(result.file_count()) + " with '" + result.shards[0].path + "'"};
-    error.hint = "write a new folder with -o";
-    return error;
+    return Error{ErrorKind::kRefused,
+                 "'" + path + "' is one file, the result is a folder of " + std::to_string(result.file_count()) +
+                     " with '" + result.shards[0].path + "'",
+                 "write a new folder with -o"};
   }
   // The lock of the journal comes before the walk: what the walk finds must not change before it is used.
   WD_ASSIGN(Journal journal, Journal::Open(path, durable));

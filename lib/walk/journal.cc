@@ -9,8 +9,8 @@ namespace wdelta {
 
 namespace {
 
-constexpr std::string_view kSegment = "/segment", kReady = "/ready", kCommit = "/commit", kNew = "/new/",
-                           kPack = "/pack";
+constexpr const char *kSegment = "/segment", *kReady = "/ready", *kCommit = "/commit", *kNew = "/new/",
+                     *kPack = "/pack";
 
 std::string JournalFolder(const std::string& checkpoint) {
   if (IsFolder(checkpoint)) return checkpoint + "/.wdelta-apply";
@@ -35,7 +35,7 @@ Journal::Journal(std::string checkpoint, std::string folder, File lock, bool dur
 
 Result<Journal> Journal::Open(const std::string& path, bool durable) {
   const std::string folder = JournalFolder(path), lock_path = folder + "/lock";
-  WD_TRY(CreateFolders(folder + std::string(kNew)));
+  WD_TRY(CreateFolders(folder + kNew));
   if (!PathExists(lock_path)) {
     Result<File> created = File::CreateNew(lock_path);
     if (!created.ok() && !PathExists(lock_path)) return created.TakeError();  // else somebody was faster
@@ -43,10 +43,9 @@ Result<Journal> Journal::Open(const std::string& path, bool durable) {
   WD_ASSIGN(File lock, File::OpenForUpdate(lock_path));
   WD_ASSIGN(const bool locked, lock.TryLock());
   if (!locked) {
-    Error error{ErrorKind::kBusy, "another process is patching '" + path + "'"};
-    error.path = path;
-    error.hint = "wait until it is done, then run the same command again";
-    return error;
+    return Error{ErrorKind::kBusy, "another process is patching '" + path + "'",
+                 "wait until it is done, then run the same command again"}
+        .At(path);
   }
   if (durable) WD_TRY(SyncFolder(ParentFolder(folder)));  // a journal that a power cut takes away mends nothing
   return Journal(path, folder, std::move(lock), durable);
@@ -57,26 +56,26 @@ std::string Journal::Target(const std::string& path) const {
 }
 
 Result<std::string> Journal::Recover() {
-  if (PathExists(folder_ + std::string(kSegment))) WD_TRY(FinishSegment());
-  if (PathExists(folder_ + std::string(kCommit))) WD_TRY(CarryOut());
-  if (!PathExists(folder_ + std::string(kPack))) {
+  if (PathExists(folder_ + kSegment)) WD_TRY(FinishSegment());
+  if (PathExists(folder_ + kCommit)) WD_TRY(CarryOut());
+  if (!PathExists(folder_ + kPack)) {
     Drop();
     return std::string();
   }
-  RemoveTree(folder_ + std::string(kNew));
-  WD_TRY(Remove(folder_ + std::string(kCommit)));
-  return folder_ + std::string(kPack);
+  RemoveTree(folder_ + kNew);
+  WD_TRY(Remove(folder_ + kCommit));
+  return folder_ + kPack;
 }
 
 void Journal::Abandon() const {
-  if (!has_begun_ && !PathExists(folder_ + std::string(kPack))) Drop();
+  if (!has_begun_ && !PathExists(folder_ + kPack)) Drop();
 }
 
 // A record: text shard, u64 offset, u32 length, u8 unit, u8 whole, u32 positions, u32 value bytes, positions, values.
 Result<> Journal::Add(const std::string& shard, uint64_t offset, uint32_t length, unsigned unit,
                       const BlockDelta& delta) {
   if (!segment_) {
-    const std::string path = folder_ + std::string(kSegment) + ".new";
+    const std::string path = folder_ + kSegment + ".new";
     WD_TRY(Remove(path));
     WD_ASSIGN(segment_, File::CreateNew(path));
     segment_bytes_ = 0;
@@ -115,17 +114,17 @@ Result<> Journal::PublishSegment() {
   segment_.reset();
   segment_bytes_ = 0;
   has_begun_ = true;
-  return Rename(path, folder_ + std::string(kSegment), durable_);
+  return Rename(path, folder_ + kSegment, durable_);
 }
 
 // The list becomes valid before the segment goes: a crash between the two replays the segment once more, and that
 // changes nothing. The other way round, a crash would leave patched shards and forget the files that belong to them.
 Result<> Journal::FinishSegment() const {
   WD_TRY(Replay());
-  if (PathExists(folder_ + std::string(kReady))) {
-    WD_TRY(Rename(folder_ + std::string(kReady), folder_ + std::string(kCommit), durable_));
+  if (PathExists(folder_ + kReady)) {
+    WD_TRY(Rename(folder_ + kReady, folder_ + kCommit, durable_));
   }
-  return Remove(folder_ + std::string(kSegment));
+  return Remove(folder_ + kSegment);
 }
 
 Result<> Journal::Flush() {
@@ -135,7 +134,7 @@ Result<> Journal::Flush() {
 }
 
 Result<> Journal::Replay() const {
-  const std::string path = folder_ + std::string(kSegment);
+  const std::string path = folder_ + kSegment;
   WD_ASSIGN(const File segment, File::OpenForRead(path));
   WD_ASSIGN(const FileIdentity identity, segment.Identify());
   std::set<std::string> touched;
@@ -187,7 +186,7 @@ Result<> Journal::Replay() const {
 }
 
 Result<File> Journal::Stage(const std::string& path, uint64_t bytes) const {
-  const std::string staged = folder_ + std::string(kNew) + path;
+  const std::string staged = folder_ + kNew + path;
   WD_TRY(CreateFolders(ParentFolder(staged)));
   WD_TRY(Remove(staged));
   WD_ASSIGN(File file, File::CreateNew(staged));
@@ -196,7 +195,7 @@ Result<File> Journal::Stage(const std::string& path, uint64_t bytes) const {
 }
 
 Result<File> Journal::Reopen(const std::string& path) const {
-  return File::OpenForUpdate(folder_ + std::string(kNew) + path);
+  return File::OpenForUpdate(folder_ + kNew + path);
 }
 
 Result<> Journal::Commit(const std::vector<std::string>& staged, const std::vector<std::string>& removed) {
@@ -207,11 +206,11 @@ Result<> Journal::Commit(const std::vector<std::string>& staged, const std::vect
   }
   if (durable_) {
     for (const std::string& path : staged) {
-      WD_ASSIGN(const File file, File::OpenForRead(folder_ + std::string(kNew) + path));
+      WD_ASSIGN(const File file, File::OpenForRead(folder_ + kNew + path));
       WD_TRY(file.Sync());
     }
   }
-  WD_TRY(WriteAtomically(std::string(segment_ ? kReady : kCommit), list.bytes()));
+  WD_TRY(WriteWholeFile(folder_ + (segment_ ? kReady : kCommit), list.bytes(), durable_));
   has_begun_ = true;
   WD_TRY(Flush());
   WD_TRY(CarryOut());
@@ -220,14 +219,14 @@ Result<> Journal::Commit(const std::vector<std::string>& staged, const std::vect
 }
 
 Result<> Journal::CarryOut() const {
-  WD_ASSIGN(const Bytes list, ReadWholeFile(folder_ + std::string(kCommit), uint64_t{1} << 30));
+  WD_ASSIGN(const Bytes list, ReadWholeFile(folder_ + kCommit, uint64_t{1} << 30));
   ByteReader in(list);
   for (const bool rename : {true, false}) {
     WD_ASSIGN(const uint64_t count, in.Count());
     for (uint64_t i = 0; i < count; ++i) {
       WD_ASSIGN(const std::string path, in.Text());
       WD_TRY(CheckCompanionPath(path));
-      const std::string staged = folder_ + std::string(kNew) + path, target = Target(path);
+      const std::string staged = folder_ + kNew + path, target = Target(path);
       if (!rename) {
         WD_TRY(Remove(target));
         if (durable_ && PathExists(ParentFolder(target))) WD_TRY(SyncFolder(ParentFolder(target)));
@@ -238,12 +237,6 @@ Result<> Journal::CarryOut() const {
     }
   }
   return in.ExpectEnd();
-}
-
-Result<> Journal::WriteAtomically(const std::string& name, ByteSpan content) const {
-  WD_ASSIGN(const auto sink, OpenSink(folder_ + name, durable_));
-  WD_TRY(sink->Write(content));
-  return sink->Commit();
 }
 
 }  // namespace wdelta

@@ -50,7 +50,6 @@ class Journal {
   Result<> Replay() const;
   Result<> FinishSegment() const;
   Result<> CarryOut() const;
-  Result<> WriteAtomically(const std::string& name, ByteSpan content) const;
 
   std::string checkpoint_;  // a file or a folder
   std::string folder_;      // of the journal

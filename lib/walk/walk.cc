@@ -97,9 +97,7 @@ Result<> ReadFile(const Target& target, size_t file,
     WD_TRY(visit(number, content));
   }
   if (sha256.Finish() == entry.sha256) return {};
-  Error error{ErrorKind::kIntegrity, "'" + entry.path + "' does not have its SHA-256"};
-  error.path = entry.path;
-  return error;
+  return Error{ErrorKind::kIntegrity, "'" + entry.path + "' does not have its SHA-256"}.At(entry.path);
 }
 
 BlockOrder::BlockOrder(std::span<const Tensor> tensors) : order_(FileOrder(tensors)) {

@@ -38,7 +38,7 @@ endif()
 
 # The sources with the loops that touch every weight; `perf record` finds no others. All the rest, which reads headers,
 # talks to remotes and words messages, is compiled for size: in half the time, to half the size, and as fast.
-set(WDELTA_LOOPS "/lib/(codec|delta|walk)/|/(digest|foreign[a-z_]*|sparse_parts|tally[a-z_]*)\\.cc$")
+set(WDELTA_LOOPS "/lib/(codec|delta|walk)/|/(digest|foreign[a-z_]*|tally[a-z_]*)\\.cc$")
 set(WDELTA_SMALL_CODE $<$<CONFIG:Release>:-Os>)
 
 # What is parsed once for each target instead of once for each source. Sources still include what they use: only headers

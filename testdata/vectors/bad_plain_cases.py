@@ -151,7 +151,7 @@ def _(delta):
     delta.metadata["wdelta.version"] = "2"
 
 
-@fault("path-parent", "The layout of a plain delta has a path that leads to the folder above.", "out of", exit=REFUSED)
+@fault("path-parent", "The layout of a plain delta has a path that leads to the folder above.", "outside", exit=REFUSED)
 def _(delta):
     pack = build(BASE, RESULT)
     pack.layout.files[1].path = "../config.json"

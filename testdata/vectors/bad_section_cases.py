@@ -155,8 +155,8 @@ def renamed(name, sentence, path, number=NOTES, word=""):
         pack.layout.files[number].path = path
 
 
-renamed("parent", "A companion's path leads to the folder above.", "../notes.txt", CONFIG, "out of")
-renamed("parent-inside", "A companion's path has a component '..'.", "sub/../../notes.txt", NOTES, "out of")
+renamed("parent", "A companion's path leads to the folder above.", "../notes.txt", CONFIG, "outside")
+renamed("parent-inside", "A companion's path has a component '..'.", "sub/../../notes.txt", NOTES, "outside")
 renamed("absolute", "A companion's path is absolute.", "/tmp/notes.txt", CONFIG, "absolute")
 renamed("hidden", "A companion's name begins with a dot.", ".bashrc", CONFIG, "hidden")
 renamed("dot", "A companion's path has a component '.'.", "sub/./notes.txt", NOTES, "hidden")
@@ -166,8 +166,8 @@ renamed("empty", "A companion's path has no byte.", "", CONFIG, "empty")
 renamed("nul", "A companion's path has a zero byte.", "notes\0.txt", NOTES, "control")
 renamed("component-too-long", "A component of a companion's path has 256 bytes.", "n" * 252 + ".txt", NOTES, "255")
 renamed("too-long", "A companion's path has 1025 bytes.", "/".join(["n" * 204] * 5) + "n", NOTES, "1024")
-renamed("shard-in-folder", "A shard's name has a slash.", "sub/model.safetensors", HEADER_FILE, "out of")
-renamed("shard-parent", "A shard's name leads to the folder above.", "../model.safetensors", HEADER_FILE, "out of")
+renamed("shard-in-folder", "A shard's name has a slash.", "sub/model.safetensors", HEADER_FILE, "outside")
+renamed("shard-parent", "A shard's name leads to the folder above.", "../model.safetensors", HEADER_FILE, "outside")
 renamed("shard-ending", "A shard's name does not end in .safetensors.", "model.bin", HEADER_FILE, "safetensors")
 renamed("twice", "A path occurs twice.", "config.json", NOTES, "twice")
 renamed("folder-of-another", "The path of a companion is a folder of another.", "config.json/notes.txt", NOTES,

@@ -47,7 +47,7 @@ TEST_CASE("a layout is refused when a name is hostile, out of order, there twice
   CHECK(CheckLayout(TwoShards()).ok());
   Layout layout = TwoShards();
   layout.shards[1].path = "../b.safetensors";
-  CHECK_FAILS(CheckLayout(layout), ErrorKind::kRefused, "leads out");
+  CHECK_FAILS(CheckLayout(layout), ErrorKind::kRefused, "points outside");
   layout = TwoShards();
   std::swap(layout.shards[0], layout.shards[1]);
   CHECK_FAILS(CheckLayout(layout), ErrorKind::kIntegrity, "order");

@@ -61,7 +61,7 @@ def chain(t):
     t.good("pack", "b", "c", "-o", "2.wdp")
     t.good("apply", "a", "d.wdp", "2.wdp", "-o", "out")
     assert t.tree("out") == t.tree("c")
-    t.fails(3, "apply", "a", "2.wdp", "d.wdp", "-o", "out2", says="a link is missing")
+    t.fails(3, "apply", "a", "2.wdp", "d.wdp", "-o", "out2", says="a delta is missing")
     t.good("apply", "a", "d.safetensors", "2.wdp", "-o", "out3")
     assert t.tree("out3") == t.tree("c")
 

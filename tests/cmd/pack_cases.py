@@ -66,7 +66,7 @@ def squash(t):
     t.good("pack", "--base", "a", "1.wdp", "2.wdp", "-o", "12.wdp")
     t.good("apply", "a", "12.wdp", "-o", "out")
     assert t.tree("out") == t.tree("c")
-    t.fails(3, "pack", "--base", "a", "2.wdp", "1.wdp", "-o", "x.wdp", says="a link is missing")
+    t.fails(3, "pack", "--base", "a", "2.wdp", "1.wdp", "-o", "x.wdp", says="a delta is missing")
     tiny.write_safetensors(t.path("unused/a-1.safetensors"),
                            {"embed": tiny.ramp(300, {5: 1}), "layers.0.weight": tiny.ramp(64)})
     t.fails(5, "pack", "--base", "unused", "1.wdp", "2.wdp", "-o", "x.wdp", says="embed")

@@ -1,9 +1,9 @@
-#include "core/glob.h"
-
 #include <doctest/doctest.h>
 
 #include <chrono>
 #include <string>
+
+#include "core/path.h"
 
 namespace wdelta {
 namespace {

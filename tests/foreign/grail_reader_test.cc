@@ -182,7 +182,7 @@ TEST_CASE("rows and columns of a grail delta outside of the tensor or out of ord
     indices.insert(indices.end(), {0x81, 0x3f, 0x80, 0xbf});
     for (const size_t block : {2, 6, 16}) {
       const auto turned = grail.Apply(entry, indices, block);
-      CHECK_FAILS(turned, ErrorKind::kIntegrity, "is no good grail delta: tensor 'w': " + words);
+      CHECK_FAILS(turned, ErrorKind::kIntegrity, "is a malformed grail delta: tensor 'w': " + words);
       CHECK(turned.error().tensor == "w");
     }
   };
@@ -231,7 +231,7 @@ TEST_CASE("a grail header that does not fit itself or its data is refused when i
   header(R"({"version":31,"tensors":[{"name":"w","name":"w"}]})", "key 'name' occurs twice");
   header(R"({"version":31,"tensors":{}})", "header: byte");
   header("{\"version\":31}x", "byte");
-  header("\xff", "no UTF-8");
+  header("\xff", "not UTF-8");
   header("", "byte 0");
 }
 

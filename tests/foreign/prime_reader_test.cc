@@ -153,7 +153,7 @@ TEST_CASE("a patch file in one zstd frame is read like an open one, and only to 
   fails(Frame(open.substr(0, 20)), "the frame ends too early");
   fails(Frame("\xff\xff\xff\xff\xff\xff\xff\xff"), "its header is too long");
   fails(Frame(std::string("\x02\0\0\0\0\0\0\0[]", 10)), "patch file: byte 0");
-  fails(Frame(std::string("\x01\0\0\0\0\0\0\0\xff", 9)), "its header is no UTF-8");
+  fails(Frame(std::string("\x01\0\0\0\0\0\0\0\xff", 9)), "its header is not UTF-8");
   fails(Frame(PatchText({kIndices, kValues, List("more", Dtype::kU8, Bytes(1000))})),
         "it is longer than the tensors of the manifest");
   const std::string frame = Frame(open);
@@ -199,7 +199,7 @@ TEST_CASE("indices of a prime-rl update that are negative, do not rise or lie ou
   const auto fails = [&](Dtype dtype, const Bytes& indices, const std::string& words) {
     for (const size_t block : {2, 6, 16}) {
       const auto turned = prime.Apply({}, {List("tensor_0.indices", dtype, indices), kValues}, block);
-      CHECK_FAILS(turned, ErrorKind::kIntegrity, "is no good prime-rl update: tensor 'w': " + words);
+      CHECK_FAILS(turned, ErrorKind::kIntegrity, "is a malformed prime-rl update: tensor 'w': " + words);
       CHECK(turned.error().tensor == "w");
     }
   };

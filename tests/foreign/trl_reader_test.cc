@@ -142,7 +142,7 @@ TEST_CASE("indices of a TRL patch that are negative, do not rise or lie outside 
     const bool first_version = indices.name == "w.indices";
     for (const size_t block : {2, 6, 16}) {
       const auto turned = patch.Apply({indices, first_version ? kFirstValues : kShortValuesOf}, Said(), block);
-      CHECK_FAILS(turned, ErrorKind::kIntegrity, "is no good TRL patch: tensor 'w': " + words);
+      CHECK_FAILS(turned, ErrorKind::kIntegrity, "is a malformed TRL patch: tensor 'w': " + words);
       CHECK(turned.error().tensor == "w");
     }
   };
@@ -163,8 +163,8 @@ TEST_CASE("a TRL patch whose parts do not fit one another is refused when it is 
   fails({kFirstIndices}, Said(), "tensor 'w': it has indices, but no values");
   fails({kFirstValues}, Said(), "tensor 'w': it has values, but no indices");
   fails({kShortValuesOf}, Said("raw"), "tensor 'w': it has values, but no indices");
-  fails({kFirstIndices, kFirstValues, List("x", Dtype::kBF16, {})}, Said(), "'x' is no part of one");
-  fails({kFirstIndices, kFirstValues, List("x.idx", Dtype::kI32, {})}, Said(), "'x.idx' is no part of one");
+  fails({kFirstIndices, kFirstValues, List("x", Dtype::kBF16, {})}, Said(), "'x' is not a part of one");
+  fails({kFirstIndices, kFirstValues, List("x.idx", Dtype::kI32, {})}, Said(), "'x.idx' is not a part of one");
   fails({kFirstIndices, List("w.values", Dtype::kBF16, {1, 2})}, Said(), "does not have as many indices as values");
   fails({kFirstIndices, {"w.values", Dtype::kBF16, {1, 2}, kValues}}, Said(), "as many indices as values");
   fails({kFirstIndices, List("w.values", Dtype::kF16, kValues)}, Said(), "its values are F16, not BF16");

@@ -1,5 +1,3 @@
-#include "remote/folder_remote.h"
-
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -17,7 +15,7 @@
 
 #include "core/parallel.h"
 #include "remote/contract.h"
-#include "remote/file_url.h"
+#include "remote/stores.h"
 #include "support/expect.h"
 #include "support/faulty_remote.h"
 #include "support/scratch_folder.h"

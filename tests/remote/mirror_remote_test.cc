@@ -1,12 +1,10 @@
-#include "remote/mirror_remote.h"
-
 #include <doctest/doctest.h>
 
 #include <cstdlib>
 
 #include "core/digest.h"
 #include "remote/contract.h"
-#include "remote/folder_remote.h"
+#include "remote/stores.h"
 #include "support/expect.h"
 #include "support/faulty_remote.h"
 #include "support/scripted_server.h"

@@ -1,10 +1,9 @@
-#include "remote/replace_lock.h"
-
 #include <unistd.h>
 
 #include <filesystem>
 #include <thread>
 
+#include "remote/temporary_object.h"
 #include "support/expect.h"
 #include "support/scratch_folder.h"
 

@@ -1,5 +1,3 @@
-#include "remote/s3_remote.h"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include "core/digest.h"
 #include "remote/contract.h"
 #include "remote/s3_session.h"
+#include "remote/stores.h"
 #include "support/faulty_remote.h"
 #include "support/s3_script.h"
 #include "sync/record_commit.h"

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "remote/s3_remote.h"
+#include "remote/stores.h"
 #include "support/expect.h"
 #include "support/scripted_server.h"
 

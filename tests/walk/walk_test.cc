@@ -119,8 +119,8 @@ TEST_CASE("a chain with a missing link is not found, whatever the order") {
   for (uint16_t i = 0; i < 4; ++i) bench.Add(std::to_string(i), Model(i));
   for (int i = 0; i < 3; ++i)
     REQUIRE_OK(bench.Pack(std::to_string(i), std::to_string(i + 1), std::to_string(i) + ".wdp"));
-  CHECK_FAILS(bench.Apply("0", {"0.wdp", "2.wdp"}), ErrorKind::kNotFound, "a link is missing");
-  CHECK_FAILS(bench.Apply("0", {"1.wdp", "0.wdp"}), ErrorKind::kNotFound, "a link is missing");
+  CHECK_FAILS(bench.Apply("0", {"0.wdp", "2.wdp"}), ErrorKind::kNotFound, "a delta is missing");
+  CHECK_FAILS(bench.Apply("0", {"1.wdp", "0.wdp"}), ErrorKind::kNotFound, "a delta is missing");
   CHECK_FAILS(bench.Apply("0", {"nothing.wdp"}), ErrorKind::kNotFound, "nothing.wdp");
   CHECK_FALSE(bench.folder.Exists("out"));
   REQUIRE_OK(bench.Apply("0", {"0.wdp", "1.wdp", "2.wdp"}));
