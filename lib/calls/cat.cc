@@ -1,9 +1,9 @@
 // Looking inside: the index of a delta or a checkpoint, or one tensor's bytes.
+#include "calls/inner.h"
 #include "checkpoint/hex_identity.h"
 #include "core/boundary.h"
 #include "foreign/foreign.h"
 #include "walk/chain.h"
-#include "wdelta.h"
 
 namespace wdelta {
 
@@ -96,6 +96,11 @@ Result<CatReport> WriteTensorBytes(const Target& target, const char* kind, const
 
 }  // namespace
 
+Result<CatReport> ReadIndex(const std::string& path, const Context& context) {
+  WD_ASSIGN(const auto delta, OpenOwnDelta(path, Trust::kIndex, context));
+  return DescribeDelta(*delta);
+}
+
 Result<CatReport> Cat(const CatRequest& request, const Context& context) {
   return Guarded([&]() -> Result<CatReport> {
     WD_ASSIGN(const bool is_delta, LooksLikeAnyDelta(request.subject));
@@ -104,8 +109,8 @@ Result<CatReport> Cat(const CatRequest& request, const Context& context) {
       if (request.tensor.empty()) return DescribeCheckpoint(checkpoint);
       return WriteTensorBytes(*PairTarget(nullptr, checkpoint), "checkpoint", request);
     }
+    if (request.tensor.empty()) return ReadIndex(request.subject, context);
     WD_ASSIGN(auto delta, OpenOwnDelta(request.subject, Trust::kIndex, context));
-    if (request.tensor.empty()) return DescribeDelta(*delta);
     if (!delta->index().anchor) {
       return Error{ErrorKind::kUsage, "'" + request.subject + "' is a delta, its tensors need a base",
                    "'wdelta apply' rebuilds the checkpoint, and 'wdelta cat' then shows its tensors"};

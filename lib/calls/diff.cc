@@ -1,5 +1,5 @@
 // Diff: what changed between two checkpoints or records, or what a delta changes.
-#include "calls/pull.h"
+#include "calls/inner.h"
 #include "checkpoint/hex_identity.h"
 #include "core/boundary.h"
 #include "foreign/foreign.h"

@@ -1,5 +1,5 @@
 // Pull: a folder follows a history, or the versions of another system.
-#include "calls/pull.h"
+#include "calls/inner.h"
 
 #include <unistd.h>
 

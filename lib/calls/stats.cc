@@ -1,6 +1,7 @@
 // Stats: how sparse is an update, where do its changes sit, what does it cost to send?
 #include <algorithm>
 
+#include "calls/inner.h"
 #include "checkpoint/hex_identity.h"
 #include "core/boundary.h"
 #include "foreign/foreign.h"
@@ -9,7 +10,6 @@
 #include "stats/findings.h"
 #include "stats/tally_walk.h"
 #include "walk/difference.h"
-#include "wdelta.h"
 
 namespace wdelta {
 
@@ -120,7 +120,7 @@ Result<> FillFromPair(const StatsRequest& request, const Context& context, Stats
 // From the index alone.
 Result<> FillFromIndex(const StatsRequest& request, const Context& context, StatsReport& report) {
   report.subject = StatsSubject::kDelta;
-  WD_ASSIGN(CatReport index, Cat({request.subjects[0], "", ""}, context));
+  WD_ASSIGN(CatReport index, ReadIndex(request.subjects[0], context));
   report.totals = index.totals;
   report.base = index.base;
   report.result = index.result;
@@ -175,7 +175,7 @@ void AddRecord(const std::string& name, const RecordInfo& info, StatsReport& rep
 Result<> FillFromDeltas(const StatsRequest& request, const Context& context, StatsReport& report) {
   report.subject = StatsSubject::kDeltas;
   for (const std::string& path : request.subjects) {
-    WD_ASSIGN(const CatReport index, Cat({path, "", ""}, context));
+    WD_ASSIGN(const CatReport index, ReadIndex(path, context));
     RecordInfo info;
     info.number = report.records.size() + 1;
     info.state = index.result.state;
@@ -189,7 +189,7 @@ Result<> FillFromDeltas(const StatsRequest& request, const Context& context, Sta
 
 Result<> FillFromHistory(const StatsRequest& request, const Context& context, StatsReport& report) {
   report.subject = StatsSubject::kHistory;
-  WD_ASSIGN(const std::vector<RecordInfo> infos, Log({request.subjects[0], 0, request.transfer}, context));
+  WD_ASSIGN(const std::vector<RecordInfo> infos, ReadLog({request.subjects[0], 0, request.transfer}, context));
   std::for_each(infos.rbegin(), infos.rend(),
                 [&](const RecordInfo& info) { AddRecord(std::to_string(info.number), info, report); });
   return {};
@@ -201,12 +201,11 @@ Result<Fill> ChooseFill(const StatsRequest& request) {
   const std::vector<std::string>& subjects = request.subjects;
   size_t remotes = 0, deltas = 0;
   for (const std::string& subject : subjects) {
-    bool is_delta = subject == "-";
     if (IsRemoteName(subject)) {
       ++remotes;
-    } else if (!is_delta) {
-      WD_ASSIGN(is_delta, LooksLikeAnyDelta(subject));
+      continue;
     }
+    WD_ASSIGN(const bool is_delta, LooksLikeAnyDelta(subject));
     deltas += is_delta;
   }
   const std::string see = "'wdelta help stats' shows what can be given";

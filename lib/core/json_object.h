@@ -50,17 +50,6 @@ class WDELTA_EXPORT JsonObject {
 
   // Sets a field; an earlier one of that name keeps its place and gets the new value.
   void Set(std::string_view key, JsonValue value);
-  void SetText(std::string_view key, std::string_view value) { Set(key, value); }
-  void SetNumber(std::string_view key, uint64_t value) { Set(key, value); }
-  void SetReal(std::string_view key, double value) { Set(key, value); }
-  void SetFlag(std::string_view key, bool value) { Set(key, value); }
-  void SetNull(std::string_view key) { Set(key, {}); }
-  void SetJson(std::string_view key, std::string json) { Set(key, JsonValue::FromJson(std::move(json))); }
-
-  // Null when it is not known: an empty text, an absent figure.
-  void SetKnownText(std::string_view key, std::string_view value) { Set(key, JsonValue::Known(value)); }
-  void SetKnownNumber(std::string_view key, const std::optional<uint64_t>& value) { Set(key, value); }
-
   // All fields of `other`, after these.
   void Append(const JsonObject& other);
   // The same fields when nothing is known: null, or an empty list where there is one.

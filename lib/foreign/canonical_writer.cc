@@ -75,15 +75,13 @@ class CanonicalWriter final : public FrameFolder {
       written_ += bytes;
       for (size_t i = first; i < ends[shard]; ++i) weight_map.emplace_back(frames[i].name, name);
     }
-    JsonObject metadata;
-    metadata.SetText("version", options_.version);
-    metadata.SetText("base_version", options_.base_version);
-    metadata.SetText("delta_encoding", options_.overwrite ? "overwrite" : "xor");
-    metadata.SetText("compression_format", "zstd");
-    metadata.SetText("checksum_format", options_.checksum == ForeignChecksum::kAdler32 ? "adler32" : "xxh3-128");
-    JsonObject index;
-    index.SetJson("metadata", metadata.Text());
-    index.SetJson("weight_map", JsonTexts(weight_map));
+    const JsonObject metadata = {
+        {"version", options_.version},
+        {"base_version", options_.base_version},
+        {"delta_encoding", options_.overwrite ? "overwrite" : "xor"},
+        {"compression_format", "zstd"},
+        {"checksum_format", options_.checksum == ForeignChecksum::kAdler32 ? "adler32" : "xxh3-128"}};
+    const JsonObject index = {{"metadata", metadata}, {"weight_map", JsonValue::FromJson(JsonTexts(weight_map))}};
     return WriteText(folder + "/" + kIndexFile, index.Text());
   }
 
@@ -107,44 +105,41 @@ class SkyrlWriter final : public FrameFolder {
  private:
   Result<> Fill(const std::string& folder) override {
     const std::vector<SpooledFrame>& frames = spool().frames();
-    std::vector<std::string> tensors, files;
+    std::vector<std::string> files;
+    std::vector<JsonObject> tensors;
     uint64_t uncompressed = 0, compressed = 0;
     for (size_t first = 0; first < frames.size();) {
       const size_t last = first + spool().FramesIn(first, kShardBytes);
       const std::string name = fmt::format("delta-rank00000-file{:06}.safetensors", files.size());
       WD_ASSIGN(const uint64_t bytes, spool().WriteShard(folder + "/" + name, first, last, false));
       written_ += bytes;
-      files.push_back(JsonString(name));
+      files.push_back(name);
       for (; first < last; ++first) {
         tensors.push_back(Described(frames[first], name));
         uncompressed += frames[first].tensor_bytes;
         compressed += frames[first].end - frames[first].begin;
       }
     }
-    JsonObject manifest;
-    manifest.SetJson("version", options_.version);
-    manifest.SetJson("base_version", options_.base_version);
-    manifest.SetJson("tensors", JsonArray(tensors));
-    manifest.SetNumber("total_uncompressed_num_bytes", uncompressed);
-    manifest.SetNumber("total_compressed_num_bytes", compressed);
-    manifest.SetJson("payload_files", JsonArray(files));
+    const JsonObject manifest = {{"version", JsonValue::FromJson(options_.version)},
+                                 {"base_version", JsonValue::FromJson(options_.base_version)},
+                                 {"tensors", tensors},
+                                 {"total_uncompressed_num_bytes", uncompressed},
+                                 {"total_compressed_num_bytes", compressed},
+                                 {"payload_files", files}};
     return WriteText(folder + "/manifest.json", manifest.Text());
   }
 
-  static std::string Described(const SpooledFrame& frame, const std::string& file) {
-    std::vector<std::string> shape;
-    for (const uint64_t size : frame.shape) shape.push_back(std::to_string(size));
-    JsonObject record;  // no other keys: SkyRL refuses them
-    record.SetText("name", frame.name);
-    record.SetText("dtype", TorchName(frame.dtype));
-    record.SetJson("shape", JsonArray(shape));
-    record.SetNumber("uncompressed_num_bytes", frame.tensor_bytes);
-    record.SetNumber("compressed_num_bytes", frame.end - frame.begin);
-    record.SetText("payload_file", file);
-    record.SetText("payload_key", frame.name);
-    record.SetText("checksum", frame.checksum);
-    record.SetText("checksum_algorithm", "xxh3-128");
-    return record.Text();
+  // No other keys: SkyRL refuses them.
+  static JsonObject Described(const SpooledFrame& frame, const std::string& file) {
+    return {{"name", frame.name},
+            {"dtype", TorchName(frame.dtype)},
+            {"shape", frame.shape},
+            {"uncompressed_num_bytes", frame.tensor_bytes},
+            {"compressed_num_bytes", frame.end - frame.begin},
+            {"payload_file", file},
+            {"payload_key", frame.name},
+            {"checksum", frame.checksum},
+            {"checksum_algorithm", "xxh3-128"}};
   }
 
   ForeignOptions options_;

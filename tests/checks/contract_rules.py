@@ -5,7 +5,8 @@
     contract_rules.py --self-test  prove on small made-up trees that every rule can fail
 
 No exception leaves it: std::filesystem, which throws unless each call is asked not to, has one home, and every public
-call that returns a Result is made through Guarded. What the environment says is read once, at the edge.
+call that returns a Result is made through Guarded. Inside the library no public call is used: it would turn values into
+text and back. What the environment says is read once, at the edge.
 """
 
 import pathlib
@@ -47,11 +48,29 @@ def check_guards(tree):
                 yield header, line, f"{name} is not defined through Guarded, so what is thrown inside would leave it"
 
 
+def check_face(tree):
+    """Calls that take a request and a context are for programs outside."""
+    names = {name for header, text in tree.items() if re.fullmatch(r"lib/\w+\.h", header)
+             for name in re.findall(r"^WDELTA_EXPORT\s+Result<[^;]*?>\s+(\w+)\(const \w*Request&", text, re.MULTILINE)}
+    if not names:
+        return
+    # Not a member, not a longer name, not the definition.
+    used = re.compile(r"(?<![\w.>:])(?<!> )(%s)\(" % "|".join(sorted(names)))
+    for path, text in sorted(tree.items()):
+        if not path.endswith(".cc"):
+            continue
+        for number, line in enumerate(code_only(text).split("\n"), 1):
+            match = used.search(line)
+            if match:
+                yield path, number, f"'{match.group(1)}' is a public call: use what it is made of"
+
+
 def check(tree):
     tree = {path: text for path, text in tree.items() if path.startswith("lib/")}
     for path, text in sorted(tree.items()):
         yield from check_homes(path, text)
     yield from check_guards(tree)
+    yield from check_face(tree)
 
 
 GOOD = {
@@ -73,6 +92,9 @@ BAD = [
     ("lib/remote/x.cc", "\nspawn(words, environ);\n", "lib/remote/x.cc:2", "environment"),
     ("lib/calls/diff.cc", "Result<Report> Diff(const Request& request) {\n  return Report();\n}\n", "lib/wdelta.h:1",
      "Guarded"),
+    ("lib/calls/x.cc", "\n  WD_ASSIGN(const Report report, Diff({a, b}, context));\n", "lib/calls/x.cc:2", "public"),
+    ("lib/calls/x.cc", "return Guarded(Diff, request);\nplan.Diff(x);\nauto y = Diff(request, context);\n",
+     "lib/calls/x.cc:3", "public"),
     ("lib/stats_report.h", "\nWDELTA_EXPORT Result<std::vector<X>>\n    Stats(int x);\n", "lib/stats_report.h:2", "Stats"),
 ]
 
