@@ -148,7 +148,7 @@ void CopyBuilder::DropStaged() {
 
 Result<CopyBuilder::Built> CopyBuilder::Build(const Goal& goal, const Plan& plan, const Base* base) {
   if (OwnCopy(base) && plan.steps.empty()) return AdoptHere(goal, *base);
-  return Patches(plan, base) ? Patch(goal, *base) : Copy(goal, base);
+  return Patches(plan, base) ? Patch(goal, *base) : Copy(goal, plan, base);
 }
 
 // The copy is here already. It is read before it becomes current: nothing else can tell what its bytes are.
@@ -181,7 +181,7 @@ Result<CopyBuilder::Built> CopyBuilder::Patch(const Goal& goal, const Base& base
   return rebuilt.TakeError();
 }
 
-Result<CopyBuilder::Built> CopyBuilder::Copy(const Goal& goal, const Base* base) {
+Result<CopyBuilder::Built> CopyBuilder::Copy(const Goal& goal, const Plan& plan, const Base* base) {
   WD_TRY(replica_.Remove(Due(base)));
   RemoveTree(replica_.NewPath());
   WD_ASSIGN(const OpenedTarget opened, lineage_.Open(base ? base->path : ""));
@@ -189,6 +189,11 @@ Result<CopyBuilder::Built> CopyBuilder::Copy(const Goal& goal, const Base* base)
   WD_ASSIGN(const Rebuilt rebuilt, RebuildCopy(opened, replica_.NewPath() + "/", replica_.durable(), context_));
   const bool base_is_known = base && base->state && !base->half;
   if (base_is_known && rebuilt.base.state != *base->state) return NotWhatItWas(*base, "a copy");
+  // A base that looked like the goal, and was not read before.
+  if (base && !base->state && plan.steps.empty() && goal.state && rebuilt.proof.state() != *goal.state) {
+    return Error{ErrorKind::kConflict, "'" + base->path + "' is not record " + std::to_string(goal.label.number)}.At(
+        base->path);
+  }
   return Adopt(goal, rebuilt);
 }
 

@@ -48,7 +48,7 @@ class CopyBuilder {
   Result<Proof> FinishAndRead(const std::string& path) const;
   Result<Built> AdoptHere(const Goal& goal, const Base& base);
   Result<Built> Patch(const Goal& goal, const Base& base);
-  Result<Built> Copy(const Goal& goal, const Base* base);
+  Result<Built> Copy(const Goal& goal, const Plan& plan, const Base* base);
   Result<Built> Adopt(const Goal& goal, const Rebuilt& rebuilt);
   std::optional<ReplicaCopy> OwnCopy(const Base* base) const;
   bool Patches(const Plan& plan, const Base* base) const;

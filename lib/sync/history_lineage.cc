@@ -10,6 +10,8 @@ namespace wdelta {
 
 namespace {
 
+// Of a given base that may be the goal, before it is copied. Several small tensors tell more than one large one.
+constexpr uint64_t kMostCompared = 16 << 20;
 // A journal that is short of room is carried out part by part (walk/in_place.h).
 constexpr uint64_t kMostJournalBytes = uint64_t{130} << 20, kJournalBytesPerElement = 12;
 
@@ -99,14 +101,47 @@ class HistoryLineage final : public Lineage {
   void DropFetched() override { fetch_.packs().KeepOnly({}); }
 
  private:
-  // The state of a base that the user has named, which is read once to find out.
+  // The state of a base that the user has named. One that looks like the goal is taken for it, and proved by the walk
+  // that copies it; any other is read to find out.
   Result<Sha256Digest> StateOfGiven(const std::string& path) {
     if (given_state_) return *given_state_;
     WD_ASSIGN(given_files_, ChoiceOf(history_.remote(), goal_, {}, context_));
     WD_ASSIGN(const Checkpoint checkpoint, Checkpoint::Open(path, given_files_, context_.note));
-    WD_ASSIGN(const Proof proof, ProveCheckpoint(checkpoint, context_));
-    given_state_ = proof.state();
+    WD_ASSIGN(const bool looks_like_goal, LooksLikeGoal(checkpoint));
+    if (looks_like_goal) {
+      given_state_ = goal_.state;
+    } else {
+      WD_ASSIGN(const Proof proof, ProveCheckpoint(checkpoint, context_));
+      given_state_ = proof.state();
+    }
     return *given_state_;
+  }
+
+  // Compares some of the tensors that the last step changed: those of no other record are like them.
+  Result<bool> LooksLikeGoal(const Checkpoint& checkpoint) {
+    Result<std::unique_ptr<DeltaReader>> reader =
+        OpenWayIndex(history_.remote(), goal_.delta ? *goal_.delta : *goal_.anchor, context_);
+    if (!reader.ok() && reader.error().kind == ErrorKind::kNotFound) return false;  // gc removed it
+    if (!reader.ok()) return reader.TakeError();
+    const DeltaIndex& index = (*reader)->index();
+    if (index.totals.tensors_total != checkpoint.tensors().size()) return false;
+    std::vector<std::pair<const Tensor*, uint32_t>> changed;
+    for (const TensorRecord& record : index.tensors) {
+      const Tensor* tensor = checkpoint.Find(record.name);
+      if (!tensor) return false;
+      changed.emplace_back(tensor, record.digest);
+    }
+    std::sort(changed.begin(), changed.end(),
+              [](const auto& a, const auto& b) { return a.first->bytes < b.first->bytes; });
+    const uint64_t most = std::min(kMostCompared, index.totals.bytes_total / 16);
+    uint64_t bytes = 0;
+    for (const auto& [tensor, digest] : changed) {
+      if (bytes > 0 && bytes + tensor->bytes > most) break;
+      bytes += tensor->bytes;
+      WD_ASSIGN(const std::vector<TensorDigest> digests, DigestTensors(checkpoint, {*tensor}, context_));
+      if (ShortTensorDigest(digests[0]) != digest) return false;
+    }
+    return bytes > 0;
   }
 
   RemoteHistory& history_;
