@@ -23,8 +23,7 @@ Result<std::vector<RecordInfo>> ReadLog(const LogRequest& request, const Context
   }
   if (request.most > 0 && last >= request.most) first = std::max(first, last - request.most + 1);
   if (first > last) {
-    return Error{ErrorKind::kUsage,
-                 "record " + std::to_string(first) + " comes after record " + std::to_string(last)};
+    return Error{ErrorKind::kUsage, "record " + std::to_string(first) + " comes after record " + std::to_string(last)};
   }
   WD_ASSIGN(const std::vector<RecordEntry> entries, history.Entries(first, last));
   std::vector<RecordInfo> infos;

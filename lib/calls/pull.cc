@@ -1,8 +1,7 @@
 // Pull: a folder follows a history, or the versions of another system.
-#include "calls/inner.h"
-
 #include <unistd.h>
 
+#include "calls/inner.h"
 #include "canonical/canonical_lineage.h"
 #include "core/boundary.h"
 #include "wdelta.h"

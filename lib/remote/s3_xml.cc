@@ -197,7 +197,7 @@ Result<S3Listing> ReadS3Listing(ByteSpan document) {
       object.key = std::move(*key);
     } else if (field == "/Size") {
       const std::optional<uint64_t> size = ParseNumber(element.text);
-      if (!size) return NotXml("a size in a listing is no number");
+      if (!size) return NotXml("a size in a listing is not a number");
       object.size = *size;
       has_size = true;
     } else if (field == "/LastModified") {
