@@ -71,6 +71,7 @@ WDELTA_EXPORT std::string JsonArray(const std::vector<std::string>& items);
 template <class Items, class ValueOf>
 JsonValue JsonList(const Items& items, const ValueOf& value_of) {
   std::vector<std::string> texts;
+  texts.reserve(items.size());
   for (const auto& item : items) texts.push_back(JsonValue(value_of(item)).Json());
   return JsonValue::FromJson(JsonArray(texts));
 }
