@@ -7,7 +7,7 @@ import shutil
 import tiny
 import training
 from harness import read, test
-from training import checkpoint, checkpoints, expect_current, flip, pull, push, url, versions
+from training import checkpoint, checkpoints, expect_current, flip, pull, url, versions
 from canonical_store import INDEX, folder_of, index_of, publish, refused_pull, run_of, run_of_deltas, steps_of
 
 

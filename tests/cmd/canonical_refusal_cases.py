@@ -1,6 +1,5 @@
 """What wdelta pull refuses of a store of versions, and what is there afterwards."""
 
-import json
 import os
 import shutil
 

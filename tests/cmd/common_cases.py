@@ -12,6 +12,7 @@ import time
 import tiny
 from harness import Skipped, abandoned_pipe, parse_object, read, test, wait_until_it_has_read, \
     wait_until_it_works
+from training import history, url
 
 COMMANDS = ["diff", "pack", "apply", "push", "pull", "log", "tag", "revert", "gc", "id", "verify", "cat", "doctor",
             "help"]
@@ -403,3 +404,22 @@ def denied(t):
         t.fails(8, "pack", "--anchor", "a", "-o", "d.wdp", says="d.wdp", **options)
     finally:
         os.chmod(t.folder, 0o755)
+
+
+@test("what is no remote, no revision, no size and no time is a usage error in every command")
+def usage(t):
+    history(t, 1)
+    uses = {"push": ["run/1", "R"], "pull": ["R", "r"], "log": ["R"], "tag": ["R", "x"], "revert": ["R", "--to", "1"],
+            "gc": ["R"], "doctor": ["R"], "verify": ["R"], "id": ["run/1", "--in", "R"]}
+    for command, words in uses.items():
+        good = [url(t) if word == "R" else word for word in words]
+        if command not in ("doctor", "verify"):  # which take a folder, too
+            t.fails(2, command, *["somewhere" if word == "R" else word for word in words], says="not a remote")
+        for option, value in (("--bwlimit", "50X"), ("--bwlimit", "-1"), ("--timeout", "soon"), ("--retries", "x"),
+                              ("--idle-timeout", "1 s"), ("--connect-timeout", ""), ("--jobs", "many")):
+            t.fails(2, command, *good, option, value)
+        t.fails(2, command, *["file://relative" if word == "R" else word for word in words])
+    for command in ("pull", "log", "tag", "verify"):
+        words = [url(t, revision="HEAD~~") if word == "R" else word for word in uses[command]]
+        t.fails(2, command, *words, says="HEAD~~")
+    t.fails(2, "log", url(t), environment={"WDELTA_BWLIMIT": "50X"})

@@ -56,6 +56,14 @@ def sections(t):
     assert listed == re.findall(r"^\.It Cm ([a-z]+)", page, re.MULTILINE), listed
 
 
+@test("every command has the same name in cmd/, lib/calls/, man/ and tests/cmd/")
+def names(t):
+    root = os.path.join(MANUAL, "..")
+    for command in COMMANDS:
+        for path in ("cmd/%s.cc", "lib/calls/%s.cc", "man/wdelta-%s.1", "tests/cmd/%s_cases.py"):
+            assert os.path.exists(os.path.join(root, path % command)), path % command
+
+
 @test("the section about transfers describes just the options that the pages of all commands with remotes repeat")
 def transfers(t):
     described = transfer_options_of_page()

@@ -209,3 +209,12 @@ class Kills:
                 yield "%s number %d (%s)" % (call, number, arguments)
         finally:
             shutil.rmtree(self.aside)
+
+
+def long_history(t):
+    """Nine records, of which the fourth and the seventh have an anchor besides their delta."""
+    checkpoints(t, *range(1, 10))
+    for step in range(1, 10):
+        push(t, "run/%d" % step, "--step", str(step), "--anchor-every", "3")
+    ways = sorted(int(name) for name in os.listdir(t.path("store/ways")))
+    assert ways == [4, 7], ways

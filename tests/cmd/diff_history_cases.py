@@ -6,6 +6,7 @@ import time
 import tiny
 import training
 from harness import read, test
+from training import history, url
 
 
 def same_figures(found, wanted):
@@ -115,3 +116,25 @@ def counts_fails(t):
             process.communicate(timeout=60)
         assert process.returncode in (0, 143, -15), process.returncode
         assert no_leftovers(t), os.listdir(t.folder)
+
+
+@test("diff names the tensors of a checkpoint that are not those of a record")
+def diff_record(t):
+    history(t, 1, 2)
+    same = t.json("diff", "--exit-code", "run/2", url(t, revision="step:2"))
+    assert same["tensors_changed"] == 0 and same["tensors_total"] == 3 and same["number"] == 2, same
+    value = t.json("diff", "--exit-code", "run/1", url(t, revision=2), code=1)
+    assert value["tensors_changed"] == 2, value
+    names = [tensor if isinstance(tensor, str) else tensor["name"] for tensor in value["tensors"]]
+    assert sorted(names) == ["embed", "layers.0"], names
+    text = t.good("diff", "run/1", url(t)).text()
+    assert "embed" in text and "layers.0" in text and "norm" not in text, text
+    assert t.good("diff", "-q", "run/1", url(t), code=1).out == b""
+    t.fails(3, "diff", "run/1", url(t, revision=7))
+
+
+@test("diff with a record says in JSON whether they differ")
+def diff_says(t):
+    history(t, 1, 2)
+    assert t.json("diff", "run/2", url(t))["different"] is False
+    assert t.json("diff", "run/1", url(t))["different"] is True
