@@ -1,10 +1,8 @@
-// Patching in place, and the journal behind it. That it survives being killed is shown by crash/kill_points.py.
+// Patching in place. That it survives being killed is shown by crash/kill_points.py.
 #include "walk/in_place.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <filesystem>
 
 #include "support/expect.h"
 #include "support/random_checkpoint.h"
@@ -28,11 +26,6 @@ Result<ApplyReport> Patch(const ScratchFolder& folder, const std::string& base,
   ApplyRequest request{.base = folder / base, .in_place = true, .durable = true};
   for (const std::string& delta : deltas) request.deltas.push_back(folder / delta);
   return Apply(request, {.threads = 2});
-}
-
-Result<std::string> Recover(const std::string& checkpoint) {
-  WD_ASSIGN(Journal journal, Journal::Open(checkpoint, true));
-  return journal.Recover();
 }
 
 void MakePack(const ScratchFolder& folder, const std::string& base, const std::string& next) {
@@ -168,125 +161,6 @@ TEST_CASE("a base that is not the right one is refused before a byte of it chang
   const Tree before = steps.folder.TreeOf();
   CHECK_FAILS(Patch(steps.folder, "1", {"23.wdp"}), ErrorKind::kConflict, "made for base");
   CHECK(steps.folder.TreeOf() == before);
-}
-
-TEST_CASE("a segment and the list of its files are carried out together or not at all") {
-  for (const bool has_segment : {true, false}) {
-    CAPTURE(has_segment);
-    const ScratchFolder folder;
-    folder.Write("m/a.safetensors", "0123456789");
-    folder.Write("m/config.json", "old");
-    {
-      auto journal = Journal::Open(folder / "m", true);
-      REQUIRE_OK(journal);
-      REQUIRE_OK(journal->Add("a.safetensors", 2, 4, 2, {false, {0, 1}, {'a', 'b', 'c', 'd'}}));
-      REQUIRE_OK(journal->Stage("config.json", 3)->WriteAt(0, AsBytes("new")));
-    }
-    ByteWriter list;
-    list.Varint(1), list.Text("config.json"), list.Varint(0);
-    folder.Write("m/.wdelta-apply/ready", AsText(list.bytes()));
-    if (has_segment) folder.Copy("m/.wdelta-apply/segment.new", "m/.wdelta-apply/segment");
-    REQUIRE_OK(Recover(folder / "m"));
-    CHECK(folder.TreeOf("m") == (has_segment ? Tree{{"a.safetensors", "01abcd6789"}, {"config.json", "new"}}
-                                             : Tree{{"a.safetensors", "0123456789"}, {"config.json", "old"}}));
-  }
-}
-
-TEST_CASE("a journal that is not committed changes nothing and is dropped") {
-  const Steps steps;
-  const Tree before = steps.folder.TreeOf("1");
-  {
-    auto journal = Journal::Open(steps.folder / "1", true);
-    REQUIRE_OK(journal);
-    REQUIRE_OK(journal->Add("a.safetensors", 100, 4, 2, {false, {1}, {7, 7}}));
-    REQUIRE_OK(journal->Stage("config.json", 10));
-  }
-  CHECK(Journal::Exists(steps.folder / "1"));
-  REQUIRE_OK(Recover(steps.folder / "1"));
-  CHECK_FALSE(Journal::Exists(steps.folder / "1"));
-  CHECK(steps.folder.TreeOf("1") == before);
-}
-
-TEST_CASE("a complete segment mends a block that was torn, and replaying it twice equals once") {
-  const ScratchFolder folder;
-  folder.Write("m/a.safetensors", "0123456789");
-  std::string segment;
-  {
-    auto journal = Journal::Open(folder / "m", true);
-    REQUIRE_OK(journal);
-    REQUIRE_OK(journal->Add("a.safetensors", 2, 4, 2, {false, {0, 1}, {'a', 'b', 'c', 'd'}}));
-    segment = folder.Read("m/.wdelta-apply/segment.new");
-  }
-  for (const char* torn : {"0123456789", "01ab456789", "01aXXd6789", "01abcd6789"}) {
-    folder.Write("m/a.safetensors", torn);
-    folder.Write("m/.wdelta-apply/segment", segment);
-    REQUIRE_OK(Recover(folder / "m"));
-    CHECK(folder.TreeOf("m") == Tree{{"a.safetensors", "01abcd6789"}});
-  }
-}
-
-TEST_CASE("a journal whose segment is damaged is refused and kept") {
-  const ScratchFolder folder;
-  folder.Write("m/a.safetensors", "0123456789");
-  {
-    auto journal = Journal::Open(folder / "m", true);
-    REQUIRE_OK(journal);
-    REQUIRE_OK(journal->Add("a.safetensors", 2, 4, 2, {false, {0}, {'a', 'b'}}));
-  }
-  std::string segment = folder.Read("m/.wdelta-apply/segment.new");
-  segment.back() = 'X';
-  folder.Write("m/.wdelta-apply/segment", segment);
-  CHECK_FAILS(Recover(folder / "m"), ErrorKind::kIntegrity, "is damaged");
-  CHECK(folder.Read("m/a.safetensors") == "0123456789");
-  CHECK(Journal::Exists(folder / "m"));
-}
-
-TEST_CASE("a commit that was interrupted after any of its renames is carried out to its end") {
-  for (int done = 0; done <= 3; ++done) {
-    const ScratchFolder folder;
-    folder.Write("m/a.safetensors", "old a");
-    folder.Write("m/gone.txt", "old");
-    {
-      auto journal = Journal::Open(folder / "m", true);
-      REQUIRE_OK(journal);
-      for (const char* path : {"a.safetensors", "deep/new.txt"}) {
-        const auto staged = journal->Stage(path, 3);
-        REQUIRE_OK(staged);
-        REQUIRE_OK(staged->WriteAt(0, AsBytes("new")));
-      }
-    }
-    ByteWriter commit;
-    commit.Varint(2), commit.Text("a.safetensors"), commit.Text("deep/new.txt"), commit.Varint(1),
-        commit.Text("gone.txt");
-    folder.Write("m/.wdelta-apply/commit", AsText(commit.bytes()));
-    if (done >= 1) REQUIRE_OK(Rename(folder / "m/.wdelta-apply/new/a.safetensors", folder / "m/a.safetensors", false));
-    if (done >= 2) {
-      std::filesystem::create_directory(folder / "m/deep");
-      REQUIRE_OK(Rename(folder / "m/.wdelta-apply/new/deep/new.txt", folder / "m/deep/new.txt", false));
-    }
-    if (done >= 3) folder.Remove("m/gone.txt");
-    REQUIRE_OK(Recover(folder / "m"));
-    CHECK(folder.TreeOf("m") == Tree{{"a.safetensors", "new"}, {"deep/", ""}, {"deep/new.txt", "new"}});
-  }
-}
-
-TEST_CASE("a journal with names that lead out of its checkpoint is refused") {
-  const ScratchFolder folder;
-  folder.Write("m/a.safetensors", "0123456789");
-  folder.Write("victim.safetensors", "0123456789");
-  {
-    auto journal = Journal::Open(folder / "m", true);
-    REQUIRE_OK(journal);
-    REQUIRE_OK(journal->Add("../victim.safetensors", 2, 4, 2, {false, {0}, {'a', 'b'}}));
-  }
-  folder.Copy("m/.wdelta-apply/segment.new", "m/.wdelta-apply/segment");
-  CHECK_FAILS(Recover(folder / "m"), ErrorKind::kRefused, "points outside");
-  folder.Remove("m/.wdelta-apply/segment");
-  ByteWriter commit;
-  commit.Varint(0), commit.Varint(1), commit.Text("../victim.safetensors");
-  folder.Write("m/.wdelta-apply/commit", AsText(commit.bytes()));
-  CHECK_FAILS(Recover(folder / "m"), ErrorKind::kRefused, "points outside");
-  CHECK(folder.Read("victim.safetensors") == "0123456789");
 }
 
 TEST_CASE("a half-patched checkpoint is finished by the same call") {
