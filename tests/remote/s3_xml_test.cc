@@ -58,8 +58,8 @@ TEST_CASE("a listing without a key, without a size, with a bad number or a bad e
   REQUIRE_OK(with("<Key>a</Key><Size>1</Size>"));
   CHECK_FAILS(with("<Size>1</Size>"), ErrorKind::kIntegrity, "no key or no size");
   CHECK_FAILS(with("<Key>a</Key>"), ErrorKind::kIntegrity, "no key or no size");
-  CHECK_FAILS(with("<Key>a</Key><Size>-1</Size>"), ErrorKind::kIntegrity, "no number");
-  CHECK_FAILS(with("<Key>a</Key><Size>18446744073709551616</Size>"), ErrorKind::kIntegrity, "no number");
+  CHECK_FAILS(with("<Key>a</Key><Size>-1</Size>"), ErrorKind::kIntegrity, "not a number");
+  CHECK_FAILS(with("<Key>a</Key><Size>18446744073709551616</Size>"), ErrorKind::kIntegrity, "not a number");
   CHECK_FAILS(with("<Key>a%2</Key><Size>1</Size>"), ErrorKind::kIntegrity, "badly encoded");
   CHECK_FAILS(with("<Key>a%zz</Key><Size>1</Size>"), ErrorKind::kIntegrity, "badly encoded");
   CHECK_FAILS(ParsedListing("<Error><Code>x</Code></Error>"), ErrorKind::kIntegrity, "no listing");
