@@ -1,9 +1,10 @@
+#include "remote/temporary_object.h"
+
 #include <unistd.h>
 
 #include <filesystem>
 #include <thread>
 
-#include "remote/temporary_object.h"
 #include "support/expect.h"
 #include "support/scratch_folder.h"
 
