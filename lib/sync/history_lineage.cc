@@ -101,13 +101,21 @@ class HistoryLineage final : public Lineage {
   void DropFetched() override { fetch_.packs().KeepOnly({}); }
 
  private:
-  // The state of a base that the user has named. One that looks like the goal is taken for it, and proved by the walk
-  // that copies it; any other is read to find out.
+  // The state of a base that the user has named. One that looks like the goal is taken for it, and the walk that copies
+  // it proves or refutes that; any other is read to find out.
   Result<Sha256Digest> StateOfGiven(const std::string& path) {
     if (given_state_) return *given_state_;
-    WD_ASSIGN(given_files_, ChoiceOf(history_.remote(), goal_, {}, context_));
+    const Result<std::unique_ptr<DeltaReader>> reader =
+        OpenWayIndex(history_.remote(), goal_.delta ? *goal_.delta : *goal_.anchor, context_);
+    const bool has_index = reader.ok();  // else gc has removed the pack
+    if (!has_index && reader.error().kind != ErrorKind::kNotFound) return reader.error();
+    // The base is opened with the files that were chosen when the record was pushed.
+    if (has_index) given_files_ = {(*reader)->index().layout.include, (*reader)->index().layout.exclude};
     WD_ASSIGN(const Checkpoint checkpoint, Checkpoint::Open(path, given_files_, context_.note));
-    WD_ASSIGN(const bool looks_like_goal, LooksLikeGoal(checkpoint));
+    bool looks_like_goal = false;
+    if (has_index) {
+      WD_ASSIGN(looks_like_goal, LooksLikeGoal(checkpoint, (*reader)->index()));
+    }
     if (looks_like_goal) {
       given_state_ = goal_.state;
     } else {
@@ -117,13 +125,8 @@ class HistoryLineage final : public Lineage {
     return *given_state_;
   }
 
-  // Compares some of the tensors that the last step changed: those of no other record are like them.
-  Result<bool> LooksLikeGoal(const Checkpoint& checkpoint) {
-    Result<std::unique_ptr<DeltaReader>> reader =
-        OpenWayIndex(history_.remote(), goal_.delta ? *goal_.delta : *goal_.anchor, context_);
-    if (!reader.ok() && reader.error().kind == ErrorKind::kNotFound) return false;  // gc removed it
-    if (!reader.ok()) return reader.TakeError();
-    const DeltaIndex& index = (*reader)->index();
+  // Compares some of the tensors that the last step changed: in any other record they are most likely different.
+  Result<bool> LooksLikeGoal(const Checkpoint& checkpoint, const DeltaIndex& index) {
     if (index.totals.tensors_total != checkpoint.tensors().size()) return false;
     std::vector<std::pair<const Tensor*, uint32_t>> changed;
     for (const TensorRecord& record : index.tensors) {
